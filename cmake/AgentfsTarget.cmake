@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# One library a folder: agentfs_library(NAME SOURCES a.cc ... DEPENDS target ...).
+# agentfs_test(NAME SOURCES a.cc ... DEPENDS target ...) makes a GoogleTest program and registers
+# each of its cases with ctest.
+
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+
+find_program(AGENTFS_CCACHE ccache)
+if(AGENTFS_CCACHE)
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${AGENTFS_CCACHE})
+endif()
+
+add_library(agentfs_flags INTERFACE)
+target_include_directories(agentfs_flags INTERFACE ${CMAKE_SOURCE_DIR}/include ${CMAKE_SOURCE_DIR}/src)
+target_compile_options(agentfs_flags INTERFACE -Wall -Wextra -Werror=return-type -Wno-unknown-warning-option
+  $<$<CXX_COMPILER_ID:Clang>:-Wthread-safety>)
+if(AGENTFS_SANITIZER STREQUAL "address")
+  target_compile_options(agentfs_flags INTERFACE -fsanitize=address,undefined -fno-sanitize-recover=undefined
+    -fno-omit-frame-pointer)
+  target_link_options(agentfs_flags INTERFACE -fsanitize=address,undefined)
+elseif(AGENTFS_SANITIZER STREQUAL "thread")
+  target_compile_options(agentfs_flags INTERFACE -fsanitize=thread -fno-omit-frame-pointer)
+  target_link_options(agentfs_flags INTERFACE -fsanitize=thread)
+endif()
+find_program(AGENTFS_LLD ld.lld)
+if(AGENTFS_LLD)
+  target_link_options(agentfs_flags INTERFACE -fuse-ld=lld)
+endif()
+
+function(agentfs_library name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS" ${ARGN})
+  add_library(${name} STATIC ${ARG_SOURCES})
+  target_link_libraries(${name} PUBLIC agentfs_flags ${ARG_DEPENDS})
+endfunction()
+
+function(agentfs_test name)
+  cmake_parse_arguments(ARG "SERIAL" "TIMEOUT" "SOURCES;DEPENDS;LABELS" ${ARGN})
+  if(NOT ARG_TIMEOUT)
+    set(ARG_TIMEOUT 120)
+  endif()
+  add_executable(${name} ${ARG_SOURCES})
+  target_link_libraries(${name} PRIVATE agentfs_flags ${ARG_DEPENDS} GTest::gtest GTest::gtest_main GTest::gmock)
+  gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST PROPERTIES TIMEOUT ${ARG_TIMEOUT} LABELS "${ARG_LABELS}")
+endfunction()

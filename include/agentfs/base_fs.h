@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The base: the host directory beneath the first layer, seen through a seam that can only read.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "agentfs/result.h"
+#include "agentfs/types.h"
+
+namespace agentfs {
+
+// What identifies a version of a base file's content: if any of it differs, the file has changed.
+struct BaseSignature {
+  uint64_t size = 0;
+  Timestamp mtime, ctime;
+  uint64_t inode = 0;
+  friend bool operator==(const BaseSignature&, const BaseSignature&) = default;
+};
+
+struct BaseStat {
+  // Names the file for ever: the same for all its hard links and after a restart, another one when
+  // an inode number is used again. Below 2^62.
+  uint64_t identity = 0;
+  Attr attr;  // attr.node is not set
+  BaseSignature signature;
+};
+
+struct BaseEntry {
+  std::string name;
+  uint32_t type = 0;  // S_IFMT bits; 0 where the host does not say
+};
+
+// An open base file; closing is destruction. Thread-safe.
+class BaseFile {
+ public:
+  virtual ~BaseFile() = default;
+  // Bytes read; fewer than asked for only at the end of the file.
+  virtual Result<size_t> Read(uint64_t offset, std::span<char> out) = 0;
+  virtual Result<BaseStat> Stat() = 0;
+  // The next offset at or after `offset` that is data (or a hole); ENXIO past the end.
+  virtual Result<uint64_t> Seek(uint64_t offset, SeekTarget target) = 0;
+  // A host descriptor for reflink and passthrough, or -1; it lives as long as this object.
+  virtual int descriptor() const { return -1; }
+};
+
+// Thread-safe. A path is relative to the base's root, without leading slash; "" is the root. No
+// component is ever followed if it is a symbolic link: a path that runs through one gives ELOOP,
+// one that leaves the root EXDEV; nothing outside the root can be reached.
+class BaseFs {
+ public:
+  virtual ~BaseFs() = default;
+  virtual Result<BaseStat> Stat(std::string_view path) = 0;
+  virtual Result<std::unique_ptr<BaseFile>> Open(std::string_view path) = 0;  // regular files only
+  virtual Result<std::vector<BaseEntry>> List(std::string_view path) = 0;     // without . and ..
+  virtual Result<std::string> ReadLink(std::string_view path) = 0;
+  virtual Result<std::vector<std::string>> ListXattrs(std::string_view path) = 0;
+  virtual Result<std::string> GetXattr(std::string_view path, std::string_view name) = 0;
+  virtual Result<FsStats> StatFs() = 0;
+};
+
+// The host directory `root` as a base. It is opened once; a rename of it does not matter afterwards.
+// Names listed in `hidden` are absent from the root directory (".agentfs").
+Result<std::unique_ptr<BaseFs>> OpenHostBase(const std::string& root,
+                                             std::vector<std::string> hidden = {});
+
+}  // namespace agentfs

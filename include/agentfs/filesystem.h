@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The filesystem seam: POSIX operations on nodes, on behalf of a caller. core's View implements
+// it; adapters (mount, path API, protocols) are written against it.
+//
+// Errors are the errno that Linux gives for the same call on a native directory. Every function is
+// thread-safe. Names are single components: any bytes but '/' and NUL; "." and ".." are resolved
+// by Lookup only.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "agentfs/result.h"
+#include "agentfs/store.h"
+#include "agentfs/types.h"
+
+namespace agentfs {
+
+// A node in use. While somebody holds a NodeRef, the node stays valid: an unlinked file lives (and
+// its content with it) until the last reference goes.
+class Node {
+ public:
+  NodeId id() const { return id_; }
+
+ protected:
+  explicit Node(NodeId id) : id_(id) {}
+  virtual ~Node() = default;
+  // Called when the last reference goes.
+  virtual void Released() = 0;
+
+ private:
+  friend class NodeRef;
+  const NodeId id_;
+
+ protected:
+  std::atomic<uint32_t> references_{0};
+};
+
+class NodeRef {
+ public:
+  NodeRef() = default;
+  explicit NodeRef(Node* node) : node_(node) { Take(); }
+  NodeRef(const NodeRef& other) : node_(other.node_) { Take(); }
+  NodeRef(NodeRef&& other) noexcept : node_(std::exchange(other.node_, nullptr)) {}
+  NodeRef& operator=(NodeRef other) noexcept {
+    std::swap(node_, other.node_);
+    return *this;
+  }
+  ~NodeRef() {
+    if (node_ && node_->references_.fetch_sub(1, std::memory_order_acq_rel) == 1) node_->Released();
+  }
+
+  explicit operator bool() const { return node_ != nullptr; }
+  Node* get() const { return node_; }
+  Node* operator->() const { return node_; }
+  Node& operator*() const { return *node_; }
+  bool operator==(const NodeRef&) const = default;
+
+ private:
+  void Take() {
+    if (node_) node_->references_.fetch_add(1, std::memory_order_relaxed);
+  }
+  Node* node_ = nullptr;
+};
+
+// A node together with its attributes, as Lookup and the creating functions give it.
+struct Found {
+  NodeRef node;
+  Attr attr;
+};
+
+class FileSystem {
+ public:
+  virtual ~FileSystem() = default;
+
+  virtual NodeRef Root() = 0;
+
+  // ---- names
+  virtual Result<Found> Lookup(const Caller& caller, Node& parent, std::string_view name) = 0;
+  // O_CREAT | O_EXCL of a regular file. `mode` is masked by the caller's umask.
+  virtual Result<Found> Create(const Caller& caller, Node& parent, std::string_view name,
+                               uint32_t mode) = 0;
+  virtual Result<Found> MakeDirectory(const Caller& caller, Node& parent, std::string_view name,
+                                      uint32_t mode) = 0;
+  // `mode` with the type: S_IFREG, S_IFIFO, S_IFSOCK, S_IFCHR, S_IFBLK.
+  virtual Result<Found> MakeNode(const Caller& caller, Node& parent, std::string_view name,
+                                 uint32_t mode, uint64_t rdev) = 0;
+  virtual Result<Found> MakeSymlink(const Caller& caller, Node& parent, std::string_view name,
+                                    std::string_view target) = 0;
+  // An unnamed file in `parent` (O_TMPFILE); Link gives it a name.
+  virtual Result<Found> CreateUnnamed(const Caller& caller, Node& parent, uint32_t mode) = 0;
+  virtual Result<Attr> Link(const Caller& caller, Node& node, Node& parent,
+                            std::string_view name) = 0;
+  virtual Result<void> Unlink(const Caller& caller, Node& parent, std::string_view name) = 0;
+  virtual Result<void> RemoveDirectory(const Caller& caller, Node& parent,
+                                       std::string_view name) = 0;
+  virtual Result<void> Rename(const Caller& caller, Node& parent, std::string_view name,
+                              Node& new_parent, std::string_view new_name, RenameMode mode) = 0;
+  virtual Result<std::string> ReadLink(const Caller& caller, Node& node) = 0;
+
+  // Calls `visit` for the entries after `cursor` (0: from the start), "." and ".." not among them,
+  // until it says kStop. `visit` must not call the filesystem.
+  using DirVisitor = std::function<Visit(const DirEntry&)>;
+  virtual Result<void> ReadDirectory(const Caller& caller, Node& node, uint64_t cursor,
+                                     const DirVisitor& visit) = 0;
+  // The same with the node and its attributes.
+  using DirAttrVisitor = std::function<Visit(const DirEntry&, const Found&)>;
+  virtual Result<void> ReadDirectoryPlus(const Caller& caller, Node& node, uint64_t cursor,
+                                         const DirAttrVisitor& visit) = 0;
+
+  // ---- attributes
+  virtual Result<Attr> GetAttr(Node& node) = 0;
+  virtual Result<Attr> SetAttr(const Caller& caller, Node& node, const AttrChange& change) = 0;
+  // access(2): `mask` of R_OK, W_OK, X_OK.
+  virtual Result<void> Access(const Caller& caller, Node& node, int mask) = 0;
+  virtual Result<std::string> GetXattr(const Caller& caller, Node& node, std::string_view name) = 0;
+  virtual Result<std::vector<std::string>> ListXattrs(const Caller& caller, Node& node) = 0;
+  virtual Result<void> SetXattr(const Caller& caller, Node& node, std::string_view name,
+                                std::string_view value, XattrMode mode) = 0;
+  virtual Result<void> RemoveXattr(const Caller& caller, Node& node, std::string_view name) = 0;
+
+  // ---- data. Opening is a permission check (and O_TRUNC); the NodeRef is the handle, and Read
+  // and Write do not check permissions again, as with a file descriptor.
+  virtual Result<void> Open(const Caller& caller, Node& node, int flags) = 0;
+  virtual Result<size_t> Read(Node& node, uint64_t offset, std::span<char> out) = 0;
+  virtual Result<size_t> Write(const Caller& caller, Node& node, uint64_t offset,
+                               std::span<const char> data) = 0;
+  // Writes at the end of the file, atomically among appenders; returns the offset written at.
+  virtual Result<uint64_t> Append(const Caller& caller, Node& node,
+                                  std::span<const char> data) = 0;
+  virtual Result<void> Allocate(const Caller& caller, Node& node, AllocateMode mode,
+                                uint64_t offset, uint64_t length) = 0;
+  virtual Result<uint64_t> Seek(Node& node, uint64_t offset, SeekTarget target) = 0;
+  virtual Result<uint64_t> CopyRange(const Caller& caller, Node& source, uint64_t source_offset,
+                                     Node& target, uint64_t target_offset, uint64_t length) = 0;
+  // When it returns, the node's content and attributes and every name given before are durable.
+  virtual Result<void> Sync(Node& node) = 0;
+
+  virtual Result<FsStats> StatFs() = 0;
+};
+
+}  // namespace agentfs

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The table seam. A Store keeps rows of the tables that a Schema declares, ordered by key, and
+// commits batches of changes atomically and in order. It knows nothing of filesystems.
+//
+// A row travels in one encoding for all stores (src/store/codec.h writes and reads it):
+//   key    the key columns in order-preserving form: comparing bytes compares the columns;
+//   value  the small value columns, packed;
+//   blob   at most one large value column (Schema: the last, of type kBlob), kept apart so that it
+//          need not be copied.
+// Key-value stores keep these bytes; SQL stores unpack them into real columns.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "agentfs/buffer.h"
+#include "agentfs/result.h"
+
+namespace agentfs {
+
+enum class ColumnType : uint8_t {
+  kInt,   // unsigned, at most 2^63 - 1 in a key; signed in a value
+  kText,  // bytes that people read: names, paths; may be any bytes, not only UTF-8
+  kBlob,  // bytes
+};
+
+struct Column {
+  std::string_view name;
+  ColumnType type;
+};
+
+// A table, declared as data. `blob` names the large value column and is empty if there is none.
+struct Table {
+  std::string_view name;
+  std::span<const Column> key;
+  std::span<const Column> value;
+  std::string_view blob;
+  // A second order: the rows sorted by this key column (a kInt column) first, then by the key.
+  // Empty: none.
+  std::string_view index;
+};
+
+struct Schema {
+  std::span<const Table> tables;  // a TableId is the position in here
+  uint32_t version;
+};
+
+using TableId = uint8_t;
+
+// One row as a store hands it out; valid only during the call that receives it.
+struct RowView {
+  std::string_view key;
+  std::string_view value;
+  std::string_view blob;
+  // Set where the store holds the blob as a Buffer; null otherwise.
+  const Buffer* shared_blob = nullptr;
+
+  // The blob as a Buffer: shared where possible, else copied.
+  Buffer TakeBlob() const { return shared_blob ? *shared_blob : Buffer::Copy(blob); }
+};
+
+struct Row {
+  std::string key;
+  std::string value;
+  Buffer blob;
+};
+
+// One change of one row.
+struct Mutation {
+  enum class Kind : uint8_t { kPut, kDelete };
+  TableId table = 0;
+  Kind kind = Kind::kPut;
+  std::string key;
+  std::string value;
+  Buffer blob;
+};
+
+// Changes that become visible and durable together, applied in order: of two changes of one key
+// the later wins. References to elements stay valid while elements are added.
+struct Batch {
+  std::deque<Mutation> mutations;
+  uint64_t bytes = 0;  // an estimate of the memory held, maintained by the functions below
+
+  Mutation& Put(TableId table, std::string key, std::string value, Buffer blob = {});
+  Mutation& Delete(TableId table, std::string key);
+  bool empty() const { return mutations.empty(); }
+};
+
+enum class Durability : uint8_t {
+  kNone,    // survives a crash of the process, not necessarily of the machine
+  kSynced,  // on stable storage, with all earlier batches, when Commit returns
+};
+
+enum class Order : uint8_t { kAscending, kDescending };
+enum class Visit : uint8_t { kContinue, kStop };
+
+// Which rows to visit. `prefix` is the encoding of the first key columns, complete columns only
+// (empty: the whole table). The next key column may be bounded, both ends included, each encoded
+// as that column alone. With `by_index` the key is (index column, key columns without it).
+struct ScanRange {
+  TableId table = 0;
+  std::string_view prefix;
+  std::optional<std::string_view> lower;
+  std::optional<std::string_view> upper;
+  Order order = Order::kAscending;
+  bool by_index = false;
+};
+
+struct StoreCapabilities {
+  std::string_view name;   // "memory", "sqlite", "lmdb"
+  bool durable = false;    // survives the process
+  bool sql = false;        // the tables can be queried with SQL
+  bool single_file = false;
+};
+
+// Thread-safe. Any number of threads may Get and Scan, at any time, also during a Commit, and see
+// the last committed state (a Scan sees one state throughout). Commits run one at a time, in the
+// order in which they are called. After an error the store is as it was before the call.
+class Store {
+ public:
+  virtual ~Store() = default;
+
+  // The row with exactly this key, or nullopt.
+  virtual Result<std::optional<Row>> Get(TableId table, std::string_view key) = 0;
+
+  // Calls `visit` for the rows of the range, in order, until it says kStop. The row given has the
+  // table's own key encoding, also with by_index. `visit` must not call the store.
+  using Visitor = std::function<Visit(const RowView&)>;
+  virtual Result<void> Scan(const ScanRange& range, const Visitor& visit) = 0;
+
+  // Applies all of the batch or nothing. With kSynced an empty batch makes all earlier ones
+  // durable. ENOSPC, EROFS, EIO as the disk says.
+  virtual Result<void> Commit(const Batch& batch, Durability durability) = 0;
+
+  // Makes everything durable and releases the files; further calls give EBADF. Idempotent.
+  virtual Result<void> Close() = 0;
+
+  virtual StoreCapabilities capabilities() const = 0;
+
+  // Bytes that the store keeps: in memory, spilled from memory to disk, in its files.
+  struct Usage {
+    uint64_t memory_bytes = 0;
+    uint64_t spilled_bytes = 0;
+    uint64_t file_bytes = 0;
+  };
+  virtual Result<Usage> GetUsage() = 0;
+};
+
+}  // namespace agentfs

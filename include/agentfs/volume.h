@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A volume: the layers, branches and snapshots of one workspace on a store, a blob store and,
+// perhaps, a base. Views of branches and snapshots are opened from it.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "agentfs/base_fs.h"
+#include "agentfs/blob_store.h"
+#include "agentfs/filesystem.h"
+#include "agentfs/ids.h"
+#include "agentfs/result.h"
+#include "agentfs/store.h"
+
+namespace agentfs {
+
+inline constexpr std::string_view kMainBranch = "main";
+
+// 0 means unlimited. A change over a limit fails and changes nothing: ENOSPC for total bytes,
+// EFBIG for file bytes, EDQUOT for nodes, branches and snapshots.
+struct Limits {
+  uint64_t max_total_bytes = 0;
+  uint64_t max_file_bytes = 0;
+  uint64_t max_nodes = 0;
+  uint64_t max_branches = 0;
+  uint64_t max_snapshots = 0;
+};
+
+// What copy-up takes over from the base.
+struct CopyUpPolicy {
+  enum class Mode : uint8_t { kClone, kCloneUmask, kFixed };
+  enum class Acl : uint8_t { kClone, kDrop, kMapBasic };
+  Mode mode = Mode::kClone;
+  uint32_t fixed_file_mode = 0644, fixed_directory_mode = 0755;  // with kFixed
+  Acl acl = Acl::kClone;
+};
+
+struct VolumeOptions {
+  Limits limits;
+  CopyUpPolicy copy_up;
+  // Everything in the store's tables, nothing in the blob store.
+  bool single_file = false;
+  // Clean cached file content is dropped past this.
+  uint64_t content_cache_bytes = uint64_t{256} << 20;
+  // Nodes kept in memory beyond those in use, for all views together.
+  uint64_t cached_nodes = 2'000'000;
+  // Writers wait while more than this is pending.
+  uint64_t max_pending_bytes = uint64_t{64} << 20;
+  uint32_t commit_interval_ms = 100;
+};
+
+struct BranchInfo {
+  std::string name;
+  LayerId layer;         // the open one
+  LayerId parent;        // what it stands on; 0: the base
+  Timestamp created;
+  bool in_use = false;   // a view is open
+};
+
+struct SnapshotInfo {
+  std::string name;
+  uint64_t number = 0;   // its id is "s<number>"
+  LayerId layer;
+  std::string branch;    // where it was taken
+  std::string message;
+  Timestamp created;
+};
+
+// All true at the moment of the call.
+struct VolumeStats {
+  uint64_t nodes = 0;            // nodes with a record of their own, in any layer
+  uint64_t layers = 0, branches = 0, snapshots = 0;
+  uint64_t stored_bytes = 0;     // content in the store's rows and in objects
+  uint64_t shared_bytes = 0;     // of these, the part that two or more branches see
+  uint64_t cached_nodes = 0;     // in memory now
+  uint64_t memory_bytes = 0;     // content in memory now: caches and pending changes
+  uint64_t spilled_bytes = 0;    // content of a memory store that went to disk
+  uint64_t pending_bytes = 0;    // not yet committed
+};
+
+// What one branch or snapshot has of its own on top of the base.
+struct ViewStats {
+  uint64_t files = 0;        // not directories
+  uint64_t directories = 0;
+  uint64_t total_size = 0;   // the sum of the sizes of regular files
+};
+
+struct GcReport {
+  uint64_t layers_removed = 0;
+  uint64_t layers_merged = 0;
+  uint64_t rows_removed = 0;
+  uint64_t objects_removed = 0;
+  uint64_t bytes_reclaimed = 0;
+};
+
+struct FsckProblem {
+  std::string what;      // "entry /a/b of layer 7 names node 12, which does not exist"
+  bool repaired = false;
+};
+struct FsckReport {
+  std::vector<FsckProblem> problems;
+  uint64_t rows_checked = 0;
+  bool clean() const { return problems.empty(); }
+};
+
+// Thread-safe. At most one Volume may be open on a store at a time (the composition root locks).
+class Volume {
+ public:
+  // Opens the volume in `store`, or makes an empty one with the branch `main` if the store is
+  // empty. `base` and `blobs` may be null: no base; everything in the store.
+  static Result<std::unique_ptr<Volume>> Open(std::unique_ptr<Store> store,
+                                              std::unique_ptr<BlobStore> blobs,
+                                              std::unique_ptr<BaseFs> base,
+                                              const VolumeOptions& options);
+  virtual ~Volume() = default;
+
+  // ---- branches and snapshots. Names: 1 to 128 bytes of A-Za-z0-9._-/, no leading dash or dot.
+  // A `ref` is a branch, a snapshot's name, a snapshot's id ("s12"), or "base".
+
+  // Forks from `ref`; from a live branch an unnamed sealed layer is made first. O(1).
+  // EEXIST, EINVAL (name), ENOENT (ref), EDQUOT.
+  virtual Result<BranchInfo> CreateBranch(std::string_view name, std::string_view ref) = 0;
+  virtual Result<void> DeleteBranch(std::string_view name) = 0;  // EBUSY while a view is open
+  virtual std::vector<BranchInfo> ListBranches() = 0;            // by name
+
+  // Seals the branch's open layer under a name (empty: "s<number>") and opens a child. O(1).
+  // Everything that returned before is in it; it is committed when this returns, on stable
+  // storage with kSynced.
+  virtual Result<SnapshotInfo> CreateSnapshot(std::string_view branch, std::string_view name,
+                                              std::string_view message, Durability durability) = 0;
+  virtual Result<void> DeleteSnapshot(std::string_view ref) = 0;
+  virtual std::vector<SnapshotInfo> ListSnapshots() = 0;         // by number
+  // Makes `branch` what `ref` was. Open views of it see the change; nodes that are no more give
+  // ESTALE. O(1).
+  virtual Result<void> Restore(std::string_view branch, std::string_view ref) = 0;
+
+  // ---- views
+  // The view of a branch; all of a branch's views are one. Held: the branch is in use.
+  virtual Result<std::shared_ptr<FileSystem>> OpenBranch(std::string_view branch) = 0;
+  // A snapshot (or "base"), read-only: changes give EROFS.
+  virtual Result<std::shared_ptr<FileSystem>> OpenSnapshot(std::string_view ref) = 0;
+
+  // ---- upkeep
+  virtual Result<GcReport> CollectGarbage() = 0;
+  // Checks every invariant of docs/design/storage-format.md. EBUSY while a view is open and
+  // `repair` is asked for.
+  virtual Result<FsckReport> Check(bool repair) = 0;
+  virtual Result<VolumeStats> GetStats() = 0;
+  virtual Result<ViewStats> GetViewStats(std::string_view ref) = 0;
+
+  // Commits everything pending.
+  virtual Result<void> Flush(Durability durability) = 0;
+  // Flushes with kSynced and closes the store. Views must be gone: EBUSY. Idempotent; the
+  // destructor does it too and cannot report.
+  virtual Result<void> Close() = 0;
+};
+
+// Whether `name` may name a branch or snapshot; the error says why not.
+Result<void> CheckRefName(std::string_view name);
+
+}  // namespace agentfs

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The tables of a volume, declared once. docs/design/storage-format.md explains each column.
+#pragma once
+
+#include "agentfs/store.h"
+
+namespace agentfs {
+
+namespace tables {
+inline constexpr TableId kMeta = 0;       // named values: counters, the format's parameters
+inline constexpr TableId kLayers = 1;
+inline constexpr TableId kBranches = 2;
+inline constexpr TableId kSnapshots = 3;
+inline constexpr TableId kNodes = 4;
+inline constexpr TableId kEntries = 5;
+inline constexpr TableId kXattrs = 6;
+inline constexpr TableId kData = 7;       // small content: chunks of bytes
+inline constexpr TableId kSpans = 8;      // large content: which pages are in which object
+inline constexpr TableId kObjects = 9;
+inline constexpr TableId kOrphans = 10;   // unlinked nodes still in use
+}  // namespace tables
+
+// The schema of this version of the program.
+const Schema& VolumeSchema();
+
+}  // namespace agentfs
