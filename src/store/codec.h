@@ -8,9 +8,11 @@
 //   Value bytes:   length as such an integer, then the bytes.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "agentfs/result.h"
 #include "agentfs/store.h"
@@ -28,14 +30,23 @@ class KeyWriter {
   std::string out_;
 };
 
+// Collects in place and allocates once, in Take: a row of a volume fits in the inline bytes.
 class ValueWriter {
  public:
+  ValueWriter() = default;
+  ValueWriter(const ValueWriter&) = delete;
+  ValueWriter& operator=(const ValueWriter&) = delete;
+
   ValueWriter& Int(int64_t value);
   ValueWriter& Bytes(std::string_view bytes);
-  std::string Take() { return std::move(out_); }
+  std::string Take();
 
  private:
-  std::string out_;
+  void MakeRoom(size_t size);
+
+  size_t used_ = 0;
+  char inline_[224];
+  std::string overflow_;  // what came before the bytes in inline_
 };
 
 // Readers never run past the end: after malformed input ok() is false and all reads give 0 or "".
