@@ -32,8 +32,9 @@ class Node {
  protected:
   explicit Node(NodeId id) : id_(id) {}
   virtual ~Node() = default;
-  // Called when the last reference goes.
-  virtual void Released() = 0;
+  // Gives back what may be the last reference: the node decides under its owner's lock whether it
+  // is, so that nobody can find a node that is about to go.
+  virtual void ReleaseLast() = 0;
 
  private:
   friend class NodeRef;
@@ -54,7 +55,7 @@ class NodeRef {
     return *this;
   }
   ~NodeRef() {
-    if (node_ && node_->references_.fetch_sub(1, std::memory_order_acq_rel) == 1) node_->Released();
+    if (node_) Drop();
   }
 
   explicit operator bool() const { return node_ != nullptr; }
@@ -66,6 +67,16 @@ class NodeRef {
  private:
   void Take() {
     if (node_) node_->references_.fetch_add(1, std::memory_order_relaxed);
+  }
+  void Drop() {
+    uint32_t count = node_->references_.load(std::memory_order_relaxed);
+    while (count > 1) {
+      if (node_->references_.compare_exchange_weak(count, count - 1, std::memory_order_release,
+                                                   std::memory_order_relaxed)) {
+        return;
+      }
+    }
+    node_->ReleaseLast();
   }
   Node* node_ = nullptr;
 };

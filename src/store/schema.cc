@@ -32,9 +32,10 @@ constexpr Column kNodesValue[] = {
     {"rdev", kInt},       {"size", kInt},        {"atime", kInt},       {"atime_ns", kInt},
     {"mtime", kInt},      {"mtime_ns", kInt},    {"ctime", kInt},       {"ctime_ns", kInt},
     {"btime", kInt},      {"btime_ns", kInt},    {"born", kInt},        {"kind", kInt},
-    {"content", kInt},    {"stored", kInt},      {"base_end", kInt},    {"base_size", kInt},
-    {"base_mtime", kInt}, {"base_mtime_ns", kInt}, {"base_ctime", kInt}, {"base_ctime_ns", kInt},
-    {"base_inode", kInt}, {"has_base", kInt},    {"base_path", kText},  {"target", kText}};
+    {"content", kInt},    {"object", kInt},      {"stored", kInt},      {"base_end", kInt},
+    {"base_size", kInt},  {"base_mtime", kInt},  {"base_mtime_ns", kInt}, {"base_ctime", kInt},
+    {"base_ctime_ns", kInt}, {"base_inode", kInt}, {"has_base", kInt}, {"base_path", kText},
+    {"target", kText}};
 
 constexpr Column kEntriesKey[] = {{"parent", kInt}, {"name", kText}, {"layer", kInt}};
 constexpr Column kEntriesValue[] = {{"node", kInt}, {"type", kInt}};

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The journal: changes are applied in memory, appended here, and committed to the store in batches
+// by one thread. After a crash the store holds a prefix of the changes, cut between operations.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/container/flat_hash_set.h"
+#include "absl/synchronization/mutex.h"
+#include "agentfs/blob_store.h"
+#include "agentfs/filesystem.h"
+#include "agentfs/result.h"
+#include "agentfs/store.h"
+
+namespace agentfs {
+
+// Whether a change can be let in while the store cannot be written: one that frees space can.
+enum class Growth : uint8_t { kGrows, kFrees };
+
+class Journal {
+ public:
+  struct Options {
+    uint64_t max_pending_bytes = uint64_t{64} << 20;
+    uint32_t interval_ms = 100;
+  };
+  // Runs on the committer's thread: `before_seal` may append more (under a Change of its own);
+  // `at_seal` runs with every change shut out and must be short; `after_commit` may take its time.
+  struct Hooks {
+    std::function<void()> before_seal;
+    std::function<void()> at_seal;
+    std::function<void()> after_commit;
+  };
+  Journal(Store& store, const Options& options, Hooks hooks);
+  ~Journal();  // commits what is pending, unsynced, if it can
+
+  // Waits while too much is pending; gives the store's error (ENOSPC, EIO) while it cannot be
+  // written. Call before taking node locks.
+  Result<void> Admit(Growth growth);
+
+  // While a Change lives, no batch is cut and no snapshot taken: what one Change appends is
+  // committed together. Short; never waits for a lock of a node or for a disk.
+  class ABSL_SCOPED_LOCKABLE Change {
+   public:
+    explicit Change(Journal& journal) ABSL_SHARED_LOCK_FUNCTION(journal.gate_) : journal_(journal) {
+      journal_.gate_.ReaderLock();
+    }
+    ~Change() ABSL_UNLOCK_FUNCTION() { journal_.gate_.ReaderUnlock(); }
+    Change(const Change&) = delete;
+    Change& operator=(const Change&) = delete;
+
+    // The number of the batch that this change goes into.
+    uint64_t batch() const { return journal_.sequence_.load(std::memory_order_relaxed); }
+    // The mutation stays where it is, and may be rewritten under a later Change with the same
+    // batch(), until the batch is cut.
+    Mutation* Put(TableId table, std::string key, std::string value, Buffer blob = {});
+    void Delete(TableId table, std::string key);
+    // Keeps the node in memory until the batch is committed.
+    void Pin(NodeRef node);
+    // The object has writes that a synced commit must make durable.
+    void ObjectWritten(std::shared_ptr<BlobObject> object);
+    // Runs on the committer's thread once the batch is committed.
+    void AfterCommit(std::function<void()> work);
+
+   private:
+    Journal& journal_;
+  };
+
+  // Shuts out every Change for as long as it lives: snapshots and restores swap layers under it.
+  class ABSL_SCOPED_LOCKABLE Exclusive {
+   public:
+    explicit Exclusive(Journal& journal) ABSL_EXCLUSIVE_LOCK_FUNCTION(journal.gate_)
+        : journal_(journal) {
+      journal_.gate_.Lock();
+    }
+    ~Exclusive() ABSL_UNLOCK_FUNCTION() { journal_.gate_.Unlock(); }
+    Exclusive(const Exclusive&) = delete;
+    Exclusive& operator=(const Exclusive&) = delete;
+    uint64_t batch() const { return journal_.sequence_.load(std::memory_order_relaxed); }
+    void Put(TableId table, std::string key, std::string value);
+    void Delete(TableId table, std::string key);
+
+   private:
+    Journal& journal_;
+  };
+
+  // Commits everything appended before the call. On error everything stays pending and is tried
+  // again.
+  Result<void> Flush(Durability durability);
+  // Waits until batch `batch` is committed (unsynced will do).
+  Result<void> WaitCommitted(uint64_t batch);
+  // Flushes with kSynced and stops the committer. Idempotent.
+  Result<void> Close();
+
+  bool IsCommitted(uint64_t batch) const {
+    return batch <= committed_.load(std::memory_order_acquire);
+  }
+  uint64_t pending_bytes() const { return pending_bytes_.load(std::memory_order_relaxed); }
+  // At the seal only: a row of the volume's own in the batch being cut.
+  void PutAtSeal(TableId table, std::string key, std::string value)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(gate_);
+
+ private:
+  struct Pending {
+    uint64_t sequence = 0;
+    Batch batch;
+    std::vector<NodeRef> pins;
+    std::vector<std::shared_ptr<BlobObject>> objects;
+    std::vector<std::function<void()>> after_commit;
+    bool empty() const { return batch.empty() && after_commit.empty(); }
+  };
+
+  void Run();
+  bool ShouldCommit() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  std::unique_ptr<Pending> Cut();
+  Result<void> CommitPending(Pending& pending, Durability durability);
+  Result<void> SyncObjects(Pending& pending);
+  void Finish(std::unique_ptr<Pending> pending, Durability durability);
+  Mutation* Append(Mutation mutation) ABSL_SHARED_LOCKS_REQUIRED(gate_);
+  void AddBytes(uint64_t bytes);
+
+  Store& store_;
+  const Options options_;
+  const Hooks hooks_;
+
+  // Lock order: node locks, gate_, then append_mu_ or mu_.
+  absl::Mutex gate_;
+  absl::Mutex append_mu_ ABSL_ACQUIRED_AFTER(gate_);
+  // The batch being filled. Replaced under gate_; appended to under append_mu_.
+  std::unique_ptr<Pending> current_ ABSL_GUARDED_BY(append_mu_);
+  std::atomic<uint64_t> sequence_{1};
+  std::atomic<uint64_t> committed_{0};
+  std::atomic<uint64_t> pending_bytes_{0};
+  std::atomic<int> error_{0};  // of the last try to commit; 0: fine
+  std::atomic<bool> dirty_{false};
+
+  absl::Mutex mu_ ABSL_ACQUIRED_AFTER(gate_);
+  uint64_t wanted_ ABSL_GUARDED_BY(mu_) = 0;         // commit at least up to this batch
+  uint64_t wanted_synced_ ABSL_GUARDED_BY(mu_) = 0;  // and this one synced
+  uint64_t synced_ ABSL_GUARDED_BY(mu_) = 0;
+  uint64_t attempts_ ABSL_GUARDED_BY(mu_) = 0;       // commits tried, to tell a waiter of failure
+  Error last_error_ ABSL_GUARDED_BY(mu_){EIO};
+  bool stopping_ ABSL_GUARDED_BY(mu_) = false;
+  bool stopped_ ABSL_GUARDED_BY(mu_) = false;
+
+  // Only the committer's thread touches these.
+  std::unique_ptr<Pending> failed_;  // cut, but not committed yet
+  absl::flat_hash_set<std::shared_ptr<BlobObject>> unsynced_objects_;
+
+  std::thread thread_;
+};
+
+}  // namespace agentfs

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Typed rows of the volume's tables, to and from the encoding that stores keep.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "agentfs/base_fs.h"
+#include "agentfs/ids.h"
+#include "agentfs/store.h"
+#include "agentfs/types.h"
+
+namespace agentfs {
+
+inline constexpr uint32_t kPageSize = 4096;
+inline constexpr uint32_t kChunkSize = 64 * 1024;      // the largest data row
+inline constexpr uint32_t kInlineLimit = kChunkSize;   // larger files go to the blob store
+inline constexpr uint32_t kSpanSize = 1024 * 1024;     // what one spans row describes
+inline constexpr uint32_t kPagesPerSpan = kSpanSize / kPageSize;
+inline constexpr uint64_t kMaxFileSize = INT64_MAX;
+
+enum class ContentKind : uint8_t {
+  kNone = 0,    // no rows of its own: empty, holes, or all from the base
+  kChunks = 1,  // data rows
+  kObject = 2,  // spans rows over objects
+};
+
+// A row of `nodes`. nlink 0 says that the node does not exist from this layer on.
+struct NodeRecord {
+  uint32_t mode = 0, uid = 0, gid = 0, nlink = 0;
+  uint32_t rdev = 0;
+  ContentKind kind = ContentKind::kNone;
+  uint64_t size = 0;
+  Timestamp atime, mtime, ctime, btime;
+  LayerId born;          // where the node was made or copied up
+  ContentId content;
+  ObjectId object;       // the object that this layer writes
+  uint64_t stored = 0;   // bytes that the content takes
+  uint64_t base_end = 0; // below this, what no row covers is the base's
+  bool has_base = false;
+  BaseSignature base_signature;
+  std::string base_path;
+  std::string target;    // of a symbolic link
+};
+
+struct LayerRecord {
+  LayerId parent;
+  bool sealed = false;
+  int64_t created_ns = 0;
+  int64_t stored_bytes = 0, files = 0, directories = 0, total_size = 0;
+};
+
+struct SnapshotRecord {
+  std::string name;
+  LayerId layer;
+  std::string branch;
+  std::string message;
+  int64_t created_ns = 0;
+};
+
+// Pages [start, start + count) of a span are in `object`, at their own offset in the file; object 0
+// is an explicit hole. Pages that no run covers are the base's below base_end, else holes.
+struct Run {
+  uint16_t start = 0;
+  uint16_t count = 0;
+  ObjectId object;
+};
+using Runs = std::vector<Run>;
+
+std::string NodeKey(NodeId node, LayerId layer);
+std::string EntryKey(NodeId parent, std::string_view name, LayerId layer);
+std::string XattrKey(NodeId node, std::string_view name, LayerId layer);
+std::string ContentKey(ContentId content, uint64_t index, LayerId layer);  // data and spans
+std::string LayerKey(LayerId layer);
+std::string SnapshotKey(uint64_t number);
+std::string NameKey(std::string_view name);  // meta and branches
+std::string ObjectKey(ObjectId object);
+std::string OrphanKey(LayerId layer, NodeId node);
+
+struct NodeRowKey {
+  NodeId node;
+  LayerId layer;
+};
+struct EntryRowKey {  // xattrs too, with the node as parent
+  NodeId parent;
+  std::string name;
+  LayerId layer;
+};
+struct ContentRowKey {
+  ContentId content;
+  uint64_t index = 0;
+  LayerId layer;
+};
+// nullopt: not such a key (a damaged store).
+std::optional<NodeRowKey> ParseNodeKey(std::string_view key);
+std::optional<EntryRowKey> ParseEntryKey(std::string_view key);
+std::optional<ContentRowKey> ParseContentKey(std::string_view key);
+
+std::string EncodeNode(const NodeRecord& record);
+bool DecodeNode(std::string_view value, NodeRecord* record);
+std::string EncodeEntry(NodeId node, uint32_t type);
+bool DecodeEntry(std::string_view value, NodeId* node, uint32_t* type);
+std::string EncodeLayer(const LayerRecord& record);
+bool DecodeLayer(std::string_view value, LayerRecord* record);
+std::string EncodeSnapshot(const SnapshotRecord& record);
+bool DecodeSnapshot(std::string_view value, SnapshotRecord* record);
+std::string EncodeBranch(LayerId layer, int64_t created_ns);
+bool DecodeBranch(std::string_view value, LayerId* layer, int64_t* created_ns);
+std::string EncodeInt(int64_t value);  // meta; `present` of xattrs and data
+bool DecodeInt(std::string_view value, int64_t* out);
+std::string EncodeObject(ContentId content, LayerId layer);
+bool DecodeObject(std::string_view value, ContentId* content, LayerId* layer);
+Buffer EncodeRuns(const Runs& runs);
+bool DecodeRuns(std::string_view bytes, Runs* runs);
+
+}  // namespace agentfs
