@@ -43,7 +43,7 @@ Result<std::string> NormalizePath(std::string_view path) {
     normal += '/';
     normal += component;
   }
-  if (normal.empty()) normal = "/";
+  if (normal.empty()) normal.push_back('/');
   return normal;
 }
 
