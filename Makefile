@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# The words people type. CMakePresets.json has the configurations, tools/ the scripts.
+
+prefix ?= /usr/local
+
+.PHONY: all test bench asan tsan format format-check tidy layers install clean help
+
+all: ## the program, optimised: build/release/bin/agentfs
+	@tools/install-deps build
+	@tools/build release agentfs
+
+test: ## build and run the tests
+	@tools/install-deps test
+	@tools/build dev
+	@tools/test dev
+
+bench: ## build and run the benchmarks
+	@tools/install-deps bench
+	@tools/build bench
+	@tools/bench
+
+asan: ## the tests with AddressSanitizer and UndefinedBehaviorSanitizer
+	@tools/install-deps test
+	@tools/build asan
+	@tools/test asan
+
+tsan: ## the tests with ThreadSanitizer
+	@tools/install-deps test
+	@tools/build tsan
+	@tools/test tsan
+
+format: ## rewrite the sources in the project's format
+	@tools/install-deps all
+	@tools/format
+
+format-check: ## fail if a source is not in the project's format
+	@tools/install-deps all
+	@tools/format --check
+
+tidy: ## clang-tidy and clang's thread-safety analysis
+	@tools/install-deps all
+	@tools/build tidy
+
+layers: ## fail on an include against the direction of the folders
+	@tools/check_layers
+
+install: all ## into $(DESTDIR)$(prefix)
+	cmake --install build/release --prefix $(prefix)
+
+clean: ## remove everything built
+	rm -rf build
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-14s %s\n", $$1, $$2}' Makefile
