@@ -80,9 +80,7 @@ std::vector<KeyLayout> MakeKeyLayouts(const Schema& schema) {
 
 Result<size_t> CheckMutation(const Schema& schema, const std::vector<KeyLayout>& layouts,
                              const Mutation& mutation) {
-  if (mutation.table >= layouts.size()) {
-    return Error(EINVAL, "the schema has no table number " + std::to_string(mutation.table));
-  }
+  AGENTFS_TRY(CheckTable(schema, mutation.table));
   const Table& table = schema.tables[mutation.table];
   if (mutation.blob.size() != 0 && table.blob.empty()) {
     return Error(EINVAL, "table '" + std::string(table.name) + "' has no blob column");
@@ -90,10 +88,13 @@ Result<size_t> CheckMutation(const Schema& schema, const std::vector<KeyLayout>&
   return layouts[mutation.table].Check(mutation.key);
 }
 
+Result<void> CheckTable(const Schema& schema, TableId table) {
+  if (table < schema.tables.size()) return Ok();
+  return Error(EINVAL, "the schema has no table number " + std::to_string(table));
+}
+
 Result<void> CheckScan(const Schema& schema, const ScanRange& range) {
-  if (range.table >= schema.tables.size()) {
-    return Error(EINVAL, "the schema has no table number " + std::to_string(range.table));
-  }
+  AGENTFS_TRY(CheckTable(schema, range.table));
   if (range.by_index && schema.tables[range.table].index.empty()) {
     return Error(EINVAL,
                  "table '" + std::string(schema.tables[range.table].name) + "' has no index");

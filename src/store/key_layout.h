@@ -46,6 +46,7 @@ Result<size_t> CheckMutation(const Schema& schema, const std::vector<KeyLayout>&
                              const Mutation& mutation);
 
 // EINVAL for a table that the schema does not have, or by_index where there is no index.
+Result<void> CheckTable(const Schema& schema, TableId table);
 Result<void> CheckScan(const Schema& schema, const ScanRange& range);
 
 // The keys k with begin <= k < end; without an end all from begin on.

@@ -51,8 +51,7 @@ constexpr Column kSpansKey[] = {{"content", kInt}, {"span", kInt}, {"layer", kIn
 constexpr Column kObjectsKey[] = {{"object", kInt}};
 constexpr Column kObjectsValue[] = {{"content", kInt}, {"layer", kInt}};
 
-constexpr Column kOrphansKey[] = {{"layer", kInt}, {"node", kInt}};
-constexpr Column kOrphansValue[] = {{"content", kInt}};
+constexpr Column kOrphansKey[] = {{"layer", kInt}, {"node", kInt}, {"content", kInt}};
 
 constexpr Table kTables[] = {
     {"meta", kMetaKey, kMetaValue, "", ""},
@@ -65,7 +64,7 @@ constexpr Table kTables[] = {
     {"data", kDataKey, kDataValue, "bytes", ""},
     {"spans", kSpansKey, {}, "runs", ""},
     {"objects", kObjectsKey, kObjectsValue, "", ""},
-    {"orphans", kOrphansKey, kOrphansValue, "", ""},
+    {"orphans", kOrphansKey, {}, "", ""},
 };
 
 constexpr Schema kSchema = {kTables, 1};

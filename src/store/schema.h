@@ -18,7 +18,7 @@ inline constexpr TableId kXattrs = 6;
 inline constexpr TableId kData = 7;       // small content: chunks of bytes
 inline constexpr TableId kSpans = 8;      // large content: which pages are in which object
 inline constexpr TableId kObjects = 9;
-inline constexpr TableId kOrphans = 10;   // unlinked nodes still in use
+inline constexpr TableId kOrphans = 10;   // rows of a layer to remove: of unlinked nodes in use, of dropped content
 }  // namespace tables
 
 // The schema of this version of the program.

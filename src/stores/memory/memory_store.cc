@@ -92,7 +92,7 @@ Result<const Buffer*> MemoryStore::BlobOf(const StoredRow& row, Buffer* loaded) 
 }
 
 Result<std::optional<Row>> MemoryStore::Get(TableId table, std::string_view key) {
-  AGENTFS_TRY(CheckScan(schema_, {.table = table}));
+  AGENTFS_TRY(CheckTable(schema_, table));
   absl::ReaderMutexLock lock(&mu_);
   if (closed_) return Error(EBADF);
   const StoredRow* row = trees_[table].Find(key);

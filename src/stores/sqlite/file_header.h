@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a database file says of itself, read without SQLite, so that a file that is not ours or is
+// too new stays as it is, byte for byte.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "agentfs/result.h"
+
+namespace agentfs {
+
+// "AgFS": in the application_id of every database of ours.
+inline constexpr uint32_t kApplicationId = 0x41674653;
+inline constexpr uint32_t kPageSize = 16384;
+
+enum class FileState : uint8_t { kMissing, kEmpty, kOurs };
+
+// EINVAL: not a database of ours. EPROTONOSUPPORT: of another schema version than `version`.
+// Otherwise the errno of opening or reading it.
+Result<FileState> InspectFile(const std::string& file, uint32_t version);
+
+// EPROTONOSUPPORT unless the versions are the same.
+Result<void> CheckVersion(const std::string& file, uint32_t found, uint32_t version);
+
+}  // namespace agentfs
