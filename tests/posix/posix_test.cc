@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "posix_test.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+#include <ctime>
+
+namespace agentfs::posix {
+
+std::string SubjectName(const testing::TestParamInfo<SubjectKind>& info) {
+  switch (info.param) {
+    case SubjectKind::kNative:
+      return "Native";
+    case SubjectKind::kMemory:
+      return "Memory";
+    case SubjectKind::kMemorySnapshot:
+      return "MemorySnapshot";
+    case SubjectKind::kMemoryBase:
+      return "MemoryBase";
+    case SubjectKind::kSqliteReopened:
+      return "SqliteReopened";
+    case SubjectKind::kSqliteBase:
+      return "SqliteBase";
+    case SubjectKind::kSingleFile:
+      return "SingleFile";
+  }
+  return "";
+}
+
+std::string ErrnoName(int code) {
+  const char* name = code == 0 ? "0" : ::strerrorname_np(code);
+  return name ? name : std::to_string(code);
+}
+
+void Value(const Result<void>& result, std::source_location where) {
+  if (result.ok()) return;
+  throw std::runtime_error("line " + std::to_string(where.line()) + ": " +
+                           ErrnoName(result.code()) + " " + result.error().message());
+}
+
+PosixTest::PosixTest() {
+  const SubjectKind kind = GetParam();
+  if (kind == SubjectKind::kNative) {
+    fs_ = Value(OpenNativeSubject(temp_.Make("native")));
+    return;
+  }
+  RigOptions options;
+  options.state = temp_.Make("state");
+  if (kind == SubjectKind::kSqliteReopened || kind == SubjectKind::kSqliteBase ||
+      kind == SubjectKind::kSingleFile) {
+    options.store = StoreKind::kSqlite;
+  }
+  options.volume.single_file = kind == SubjectKind::kSingleFile;
+  if (kind == SubjectKind::kMemoryBase || kind == SubjectKind::kSqliteBase) {
+    options.base = temp_.Make("base");
+    setup_ = Value(OpenNativeSubject(options.base));
+  }
+  rig_ = Value(VolumeRig::Open(std::move(options)));
+  fs_ = Value(rig_->Branch(kMainBranch));
+}
+
+PosixTest::~PosixTest() {
+  fs_.reset();
+  setup_.reset();
+}
+
+Subject& PosixTest::setup() { return setup_ ? *setup_ : *fs_; }
+
+Subject& PosixTest::fs() {
+  if (!settled_) Settle();
+  return *fs_;
+}
+
+void PosixTest::Settle() {
+  settled_ = true;
+  if (rig_) SettleView();
+}
+
+void PosixTest::SettleView() {
+  const SubjectKind kind = GetParam();
+  if (kind == SubjectKind::kMemorySnapshot || kind == SubjectKind::kSingleFile) {
+    Value(rig_->volume().CreateSnapshot(kMainBranch, "", "", Durability::kNone));
+  }
+  if (kind == SubjectKind::kSqliteReopened || kind == SubjectKind::kSingleFile) {
+    fs_.reset();
+    Value(rig_->Reopen());
+    fs_ = Value(rig_->Branch(kMainBranch));
+  }
+}
+
+bool PosixTest::has_others() const {
+  return (setup_ ? *setup_ : *fs_).can_become_others() && fs_->can_become_others();
+}
+
+std::vector<std::string> PosixTest::Names(std::string_view path) {
+  std::vector<std::string> names;
+  for (Entry& entry : Value(fs().List(path))) names.push_back(std::move(entry.name));
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+uint64_t PosixTest::MaxFileSize() {
+  auto file = Open("size-probe", O_RDWR | O_CREAT);
+  uint64_t fits = 0;
+  uint64_t too_much = uint64_t{1} << 63;
+  while (too_much - fits > 1) {
+    const uint64_t middle = fits + (too_much - fits) / 2;
+    (file->Truncate(middle).ok() ? fits : too_much) = middle;
+  }
+  Value(fs().Unlink("size-probe"));
+  return fits;
+}
+
+void PosixTest::Tick() {
+  timespec start{};
+  ::clock_gettime(CLOCK_REALTIME, &start);
+  for (timespec now{};;) {
+    ::clock_gettime(CLOCK_REALTIME_COARSE, &now);
+    if (now.tv_sec > start.tv_sec || (now.tv_sec == start.tv_sec && now.tv_nsec > start.tv_nsec)) {
+      return;
+    }
+  }
+}
+
+std::string Pattern(size_t size, uint32_t seed) {
+  std::string out(size, '\0');
+  uint32_t state = seed * 2654435761u + 1;
+  for (char& c : out) {
+    state = state * 1664525u + 1013904223u;
+    c = static_cast<char>(state >> 24 | 1);  // never zero: a lost byte cannot look like a hole
+  }
+  return out;
+}
+
+void ExpectTouched(const Attr& before, const Attr& after, unsigned touched, const char* what) {
+  EXPECT_EQ(before.mtime < after.mtime, (touched & kMtime) != 0) << "mtime of " << what;
+  EXPECT_EQ(before.ctime < after.ctime, (touched & kCtime) != 0) << "ctime of " << what;
+}
+
+}  // namespace agentfs::posix

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The fixture of the POSIX tests. Each case runs on every subject: first it prepares files through
+// setup(), then it asks fs(). What setup() made is, depending on the subject, in the same open
+// view, below a snapshot, in a database that was closed and opened again, or in the base.
+#pragma once
+
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <memory>
+#include <source_location>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "native_subject.h"
+#include "subject.h"
+#include "volume_rig.h"
+
+namespace agentfs::posix {
+
+enum class SubjectKind : uint8_t {
+  kNative,          // the oracle
+  kMemory,          // one view in memory
+  kMemorySnapshot,  // a snapshot was taken after setup
+  kMemoryBase,      // setup made a base directory
+  kSqliteReopened,  // the database was closed and opened again after setup
+  kSqliteBase,      // setup made a base directory; objects are host files
+  kSingleFile,      // SQLite, no objects, a snapshot, reopened
+};
+std::string SubjectName(const testing::TestParamInfo<SubjectKind>& info);
+
+// "0", "ENOENT", ...
+std::string ErrnoName(int code);
+
+// The value, or an exception that fails the test and names the line.
+template <typename T>
+T Value(Result<T> result, std::source_location where = std::source_location::current()) {
+  if (!result.ok()) {
+    throw std::runtime_error("line " + std::to_string(where.line()) + ": " +
+                             ErrnoName(result.code()) + " " + result.error().message());
+  }
+  return std::move(result).value();
+}
+void Value(const Result<void>& result,
+           std::source_location where = std::source_location::current());
+
+#define EXPECT_ERRNO(expression, expected) \
+  EXPECT_EQ(::agentfs::posix::ErrnoName((expression).code()), #expected)
+#define EXPECT_OK(expression) EXPECT_EQ(::agentfs::posix::ErrnoName((expression).code()), "0")
+
+inline const Identity kRoot{0, 0, {}, 022};
+inline const Identity kAlice{1001, 2001, {}, 022};
+inline const Identity kBob{1002, 2002, {}, 022};
+inline constexpr uint32_t kTeam = 3001;  // a group that tests put people in
+inline const Identity kAliceInTeam{1001, 2001, {kTeam}, 022};
+inline const Identity kBobInTeam{1002, 2002, {kTeam}, 022};
+
+class PosixTest : public testing::TestWithParam<SubjectKind> {
+ protected:
+  PosixTest();
+  ~PosixTest() override;
+
+  Subject& setup();
+  Subject& fs();
+  bool native() const { return GetParam() == SubjectKind::kNative; }
+  // Whether files can belong to others and calls be made as others.
+  bool has_others() const;
+
+  std::unique_ptr<OpenFile> Open(std::string_view path, int flags, uint32_t mode = 0666,
+                                 std::source_location where = std::source_location::current()) {
+    return Value(fs().Open(path, flags, mode), where);
+  }
+  Attr Stat(std::string_view path, std::source_location where = std::source_location::current()) {
+    return Value(fs().Stat(path), where);
+  }
+  uint32_t Mode(std::string_view path) { return Stat(path).mode & 07777; }
+  std::string Content(std::string_view path) { return Value(fs().ReadFile(path)); }
+  std::vector<std::string> Names(std::string_view path);  // sorted
+  // The largest size that a file can have.
+  uint64_t MaxFileSize();
+
+  // Waits until every clock that a time could be taken from has moved on.
+  static void Tick();
+
+ private:
+  void Settle();
+  void SettleView();
+
+  TempDirectory temp_;
+  std::unique_ptr<VolumeRig> rig_;
+  std::unique_ptr<Subject> setup_;  // where it is not fs_
+  std::unique_ptr<Subject> fs_;
+  bool settled_ = false;
+};
+
+#define NEEDS_OTHERS()                                                                 \
+  if (!has_others()) {                                                                 \
+    GTEST_SKIP() << "needs root, to make files that belong to others and act as them"; \
+  }
+
+#define AGENTFS_FOR_ALL_SUBJECTS(suite)                                                         \
+  INSTANTIATE_TEST_SUITE_P(                                                                     \
+      All, suite,                                                                               \
+      testing::Values(SubjectKind::kNative, SubjectKind::kMemory, SubjectKind::kMemorySnapshot, \
+                      SubjectKind::kMemoryBase, SubjectKind::kSqliteReopened,                   \
+                      SubjectKind::kSqliteBase, SubjectKind::kSingleFile),                      \
+      SubjectName)
+
+// Bytes that differ from place to place, so that misplaced content shows.
+std::string Pattern(size_t size, uint32_t seed = 1);
+
+// Which of a node's times an operation changes.
+enum Touch : unsigned { kNothing = 0, kMtime = 1, kCtime = 2, kBoth = 3 };
+void ExpectTouched(const Attr& before, const Attr& after, unsigned touched, const char* what);
+
+}  // namespace agentfs::posix

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "subject.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+namespace agentfs::posix {
+
+Identity ProcessIdentity() {
+  Identity self{::geteuid(), ::getegid(), {}, 022};
+  const int count = ::getgroups(0, nullptr);
+  if (count > 0) {
+    self.groups.resize(static_cast<size_t>(count));
+    if (::getgroups(count, self.groups.data()) < 0) self.groups.clear();
+  }
+  return self;
+}
+
+Result<void> Subject::WriteFile(std::string_view path, std::string_view content, uint32_t mode) {
+  AGENTFS_ASSIGN(auto file, Open(path, O_WRONLY | O_CREAT | O_TRUNC, mode));
+  for (size_t done = 0; done < content.size();) {
+    AGENTFS_ASSIGN(const size_t count, file->Write(done, content.substr(done)));
+    if (count == 0) return Error(EIO);
+    done += count;
+  }
+  return Ok();
+}
+
+Result<std::string> Subject::ReadFile(std::string_view path) {
+  AGENTFS_ASSIGN(auto file, Open(path, O_RDONLY));
+  std::string content;
+  for (;;) {
+    AGENTFS_ASSIGN(std::string piece, file->Read(content.size(), 1 << 20));
+    if (piece.empty()) return content;
+    content += piece;
+  }
+}
+
+Result<std::vector<Entry>> Subject::List(std::string_view path) {
+  AGENTFS_ASSIGN(auto directory, Open(path, O_RDONLY | O_DIRECTORY));
+  return directory->List(0, SIZE_MAX);
+}
+
+}  // namespace agentfs::posix
