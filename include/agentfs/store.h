@@ -106,15 +106,15 @@ enum class Visit : uint8_t { kContinue, kStop };
 // as that column alone. With `by_index` the key is (index column, key columns without it).
 struct ScanRange {
   TableId table = 0;
-  std::string_view prefix;
-  std::optional<std::string_view> lower;
-  std::optional<std::string_view> upper;
+  std::string_view prefix = {};
+  std::optional<std::string_view> lower = std::nullopt;
+  std::optional<std::string_view> upper = std::nullopt;
   Order order = Order::kAscending;
   bool by_index = false;
 };
 
 struct StoreCapabilities {
-  std::string_view name;   // "memory", "sqlite", "lmdb"
+  std::string_view name = {};  // "memory", "sqlite", "lmdb"
   bool durable = false;    // survives the process
   bool sql = false;        // the tables can be queried with SQL
   bool single_file = false;

@@ -93,6 +93,10 @@ const Column& TableSql::ScanColumn(const ScanShape& shape, size_t i) const {
   return table_.key[i == 0 ? index_column_ : i - 1];
 }
 
+bool TableSql::KeyIsRowid() const {
+  return !table_.blob.empty() && table_.key.size() == 1 && table_.key[0].type == ColumnType::kInt;
+}
+
 std::string TableSql::KeyList(bool by_index, std::string_view after_each) const {
   std::string list;
   for (size_t i = 0; i < table_.key.size(); ++i) {
@@ -169,7 +173,7 @@ std::string TableSql::Scan(const ScanShape& shape) const {
   // Never a sort: rows come in the order of a tree.
   if (shape.by_index) {
     sql += " INDEXED BY " + Quoted(std::string(table_.name) + "_by_" + std::string(table_.index));
-  } else if (!table_.blob.empty()) {
+  } else if (!table_.blob.empty() && !KeyIsRowid()) {
     sql += " INDEXED BY " + Quoted("sqlite_autoindex_" + std::string(table_.name) + "_1");
   }
   std::string where;

@@ -61,6 +61,8 @@ class TableSql {
   int key_columns() const { return static_cast<int>(table_.key.size()); }
 
  private:
+  // A single integer key is the rowid itself, without an index beside.
+  bool KeyIsRowid() const;
   // The key columns in the order of the scan.
   const Column& ScanColumn(const ScanShape& shape, size_t i) const;
   std::string KeyList(bool by_index, std::string_view after_each = {}) const;
