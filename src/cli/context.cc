@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/context.h"
+
+#include <fmt/core.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <ctime>
+#include <nlohmann/json.hpp>
+
+namespace agentfs::cli {
+namespace {
+
+std::string ErrnoName(int code) {
+  const char* name = ::strerrorname_np(code);
+  return name ? name : std::to_string(code);
+}
+
+// How wide a text is on a terminal, nearly: bytes that begin a UTF-8 character.
+size_t Width(std::string_view text) {
+  return static_cast<size_t>(
+      std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xc0) != 0x80; }));
+}
+
+std::string TableLine(const std::vector<std::string>& cells, const std::vector<size_t>& widths) {
+  std::string line;
+  for (size_t i = 0; i < cells.size(); ++i) {
+    line += cells[i];
+    if (i + 1 < cells.size()) line.append(widths[i] - Width(cells[i]) + 2, ' ');
+  }
+  line.erase(line.find_last_not_of(' ') + 1);
+  return line;
+}
+
+}  // namespace
+
+int StatusOf(const Error& error) {
+  switch (error.code()) {
+    case ENOENT:
+      return kNotFound;
+    case EEXIST:
+    case ENOTEMPTY:
+    case EBUSY:
+      return kConflict;
+    case EINVAL:
+    case ENAMETOOLONG:
+      return kUsage;
+    default:
+      return kFailed;
+  }
+}
+
+Result<void> Context::Print(std::string_view text) const {
+  errno = 0;
+  if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size()) {
+    return Error(errno).WithContext("writing the output");
+  }
+  return Ok();
+}
+
+Result<void> Context::PrintJson(const nlohmann::ordered_json& document) const {
+  // Names are bytes and JSON is UTF-8: what is none becomes U+FFFD.
+  return Print(document.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
+}
+
+void Context::Notice(std::string_view text) const {
+  if (quiet) return;
+  std::fwrite(text.data(), 1, text.size(), stderr);
+  std::fputc('\n', stderr);
+}
+
+Result<void> Context::PrintTable(const std::vector<std::string>& header,
+                                 const std::vector<std::vector<std::string>>& rows) const {
+  std::vector<size_t> widths;
+  for (size_t i = 0; i < header.size(); ++i) {
+    size_t width = Width(header[i]);
+    for (const auto& row : rows) width = std::max(width, Width(row[i]));
+    widths.push_back(width);
+  }
+  const char* no_color_variable = std::getenv("NO_COLOR");
+  const bool color =
+      !no_color && !(no_color_variable && *no_color_variable) && ::isatty(STDOUT_FILENO) == 1;
+  std::string text = TableLine(header, widths);
+  if (color) text = "\033[1m" + text + "\033[0m";
+  text += '\n';
+  for (const auto& row : rows) text += TableLine(row, widths) + "\n";
+  return Print(text);
+}
+
+int Context::Report(const Error& error) const {
+  std::fflush(stdout);
+  std::string text = "agentfs: " + error.message() + "\n";
+  if (!error.remedy().empty()) text += std::string(error.remedy()) + "\n";
+  std::fwrite(text.data(), 1, text.size(), stderr);
+  if (json) {
+    nlohmann::ordered_json detail = {{"code", ErrnoName(error.code())},
+                                     {"message", error.message()}};
+    if (!error.remedy().empty()) detail["remedy"] = error.remedy();
+    if (!failed_path.empty()) detail["path"] = failed_path;
+    (void)PrintJson({{"error", detail}});
+    std::fflush(stdout);
+  }
+  return StatusOf(error);
+}
+
+std::string FormatTime(Timestamp time) {
+  const time_t seconds = time.sec;
+  struct tm parts = {};
+  ::gmtime_r(&seconds, &parts);
+  return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}.{:09}Z", parts.tm_year + 1900,
+                     parts.tm_mon + 1, parts.tm_mday, parts.tm_hour, parts.tm_min, parts.tm_sec,
+                     uint32_t{time.nsec});
+}
+
+std::string FormatLocalTime(Timestamp time) {
+  const time_t seconds = time.sec;
+  struct tm parts = {};
+  ::localtime_r(&seconds, &parts);
+  return fmt::format("{:04}-{:02}-{:02} {:02}:{:02}:{:02}", parts.tm_year + 1900, parts.tm_mon + 1,
+                     parts.tm_mday, parts.tm_hour, parts.tm_min, parts.tm_sec);
+}
+
+std::string FormatBytes(uint64_t bytes) {
+  static constexpr std::array<std::string_view, 5> kUnits = {"KiB", "MiB", "GiB", "TiB", "PiB"};
+  if (bytes < 1024) return fmt::format("{} B", bytes);
+  double value = static_cast<double>(bytes) / 1024;
+  size_t unit = 0;
+  for (; value >= 1024 && unit + 1 < kUnits.size(); ++unit) value /= 1024;
+  return fmt::format("{:.1f} {}", value, kUnits[unit]);
+}
+
+}  // namespace agentfs::cli

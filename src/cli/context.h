@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What every command gets: the global options, and the rules for talking to people and scripts.
+// stdout is data, stderr is notices and errors.
+#pragma once
+
+#include <functional>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "agentfs/result.h"
+#include "agentfs/types.h"
+
+namespace agentfs::cli {
+
+enum ExitStatus : int {
+  kDone = 0,
+  kNo = 1,        // the answer is no
+  kUsage = 2,     // wrong usage
+  kConflict = 3,  // nothing was written
+  kNotFound = 4,
+  kFailed = 125,
+};
+
+struct Context {
+  std::string workspace;  // --workspace; empty: not given
+  bool json = false;
+  bool no_color = false;
+  bool quiet = false;
+
+  // Set by the parser: what the command line asks for. The value is the exit status.
+  std::function<Result<int>()> command;
+  // The path that the error is about, for JSON.
+  std::string failed_path;
+
+  // The result with "what PATH: " before an error's message.
+  template <typename T>
+  Result<T> Explain(std::string_view what, std::string_view path, Result<T> result) {
+    if (result.ok()) return result;
+    failed_path = path;
+    return result.error().WithContext(std::string(what) + " " + std::string(path));
+  }
+
+  // Prints the one JSON document of a command.
+  Result<void> PrintJson(const nlohmann::ordered_json& document) const;
+  // Prints data, as it is.
+  Result<void> Print(std::string_view text) const;
+  // Prints a remark for people, on stderr, unless --quiet.
+  void Notice(std::string_view text) const;
+  // Prints rows under a header, columns aligned.
+  Result<void> PrintTable(const std::vector<std::string>& header,
+                          const std::vector<std::vector<std::string>>& rows) const;
+
+  // Reports an error as the contract says, and gives the exit status for it.
+  int Report(const Error& error) const;
+};
+
+int StatusOf(const Error& error);
+
+// "2025-01-31T12:00:00.000000001Z", for programs.
+std::string FormatTime(Timestamp time);
+// "2025-01-31 12:00:00" in the local time zone, for people.
+std::string FormatLocalTime(Timestamp time);
+// "12.3 MiB".
+std::string FormatBytes(uint64_t bytes);
+
+}  // namespace agentfs::cli

@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workspace/config.h"
+
+#include <fcntl.h>
+#include <fmt/core.h>
+
+#include <toml++/toml.h>
+#include <array>
+#include <limits>
+#include <optional>
+#include <sstream>
+
+#include "sys/fd.h"
+
+namespace agentfs {
+namespace {
+
+constexpr size_t kMaxConfigBytes = 1 << 20;
+
+using ModeName = std::pair<std::string_view, CopyUpPolicy::Mode>;
+constexpr std::array<ModeName, 3> kModes = {{{"clone", CopyUpPolicy::Mode::kClone},
+                                             {"clone-umask", CopyUpPolicy::Mode::kCloneUmask},
+                                             {"fixed", CopyUpPolicy::Mode::kFixed}}};
+using AclName = std::pair<std::string_view, CopyUpPolicy::Acl>;
+constexpr std::array<AclName, 3> kAcls = {{{"clone", CopyUpPolicy::Acl::kClone},
+                                           {"drop", CopyUpPolicy::Acl::kDrop},
+                                           {"map-basic", CopyUpPolicy::Acl::kMapBasic}}};
+
+template <typename Names, typename Value>
+std::string_view NameOf(const Names& names, Value value) {
+  for (const auto& [name, each] : names) {
+    if (each == value) return name;
+  }
+  return "";
+}
+
+// Takes known keys out of a table and remembers the first complaint.
+class Reader {
+ public:
+  Reader(toml::table& root, std::string file) : root_(root), file_(std::move(file)) {}
+
+  template <typename Int>
+  void Number(std::string_view table, std::string_view key, Int& out) {
+    auto node = Take(table, key);
+    if (!node) return;
+    auto value = node->as_integer();
+    constexpr auto kMax = std::min<uint64_t>(std::numeric_limits<Int>::max(), INT64_MAX);
+    if (!value || value->get() < 0 || static_cast<uint64_t>(value->get()) > kMax) {
+      return Complain(*node, table, key, "must be a whole number, not negative");
+    }
+    out = static_cast<Int>(value->get());
+  }
+
+  void Flag(std::string_view table, std::string_view key, bool& out) {
+    auto node = Take(table, key);
+    if (!node) return;
+    auto value = node->as_boolean();
+    if (!value) return Complain(*node, table, key, "must be true or false");
+    out = value->get();
+  }
+
+  void Text(std::string_view table, std::string_view key, std::string& out) {
+    auto node = Take(table, key);
+    if (!node) return;
+    auto value = node->as_string();
+    if (!value) return Complain(*node, table, key, "must be a string");
+    out = value->get();
+  }
+
+  template <typename Names, typename Value>
+  void Choice(std::string_view table, std::string_view key, const Names& names, Value& out) {
+    auto node = Take(table, key);
+    if (!node) return;
+    std::string all;
+    for (const auto& [name, value] : names) {
+      if (node->value<std::string_view>() == name) {
+        out = value;
+        return;
+      }
+      all += all.empty() ? "" : ", ";
+      all += name;
+    }
+    Complain(*node, table, key, "must be one of " + all);
+  }
+
+  // After all known keys were taken: the error, if there is one.
+  Result<void> Finish() {
+    for (const auto& [key, node] : root_) {
+      const toml::table* table = node.as_table();
+      if (!table) {
+        Complain(node, "", key.str(), "is not a setting");
+      } else if (!table->empty()) {
+        Complain(table->begin()->second, key.str(), table->begin()->first.str(),
+                 "is not a setting");
+      }
+    }
+    if (error_) return *error_;
+    return Ok();
+  }
+
+ private:
+  std::unique_ptr<toml::node> Take(std::string_view table, std::string_view key) {
+    toml::table* in = root_[table].as_table();
+    toml::node* node = in ? in->get(key) : nullptr;
+    if (!node) return nullptr;
+    auto taken = node->visit([](auto& value) -> std::unique_ptr<toml::node> {
+      return std::make_unique<std::decay_t<decltype(value)>>(std::move(value));
+    });
+    in->erase(key);
+    return taken;
+  }
+
+  void Complain(const toml::node& node, std::string_view table, std::string_view key,
+                const std::string& why) {
+    if (error_) return;
+    error_ = Error(EINVAL, fmt::format("{}:{}: {}{}{} {}", file_, node.source().begin.line, table,
+                                       table.empty() ? "" : ".", key, why));
+  }
+
+  toml::table& root_;
+  const std::string file_;
+  std::optional<Error> error_;
+};
+
+Result<Config> ReadTable(toml::table& table, const std::string& file_name) {
+  Config config;
+  VolumeOptions& volume = config.volume;
+  Reader read(table, file_name);
+  read.Text("workspace", "base", config.base);
+  read.Flag("workspace", "single_file", volume.single_file);
+  read.Number("workspace", "lock_timeout_ms", config.lock_timeout_ms);
+  read.Number("limits", "max_total_bytes", volume.limits.max_total_bytes);
+  read.Number("limits", "max_file_bytes", volume.limits.max_file_bytes);
+  read.Number("limits", "max_nodes", volume.limits.max_nodes);
+  read.Number("limits", "max_branches", volume.limits.max_branches);
+  read.Number("limits", "max_snapshots", volume.limits.max_snapshots);
+  read.Choice("copyup", "mode", kModes, volume.copy_up.mode);
+  read.Choice("copyup", "acl", kAcls, volume.copy_up.acl);
+  read.Number("copyup", "fixed_file_mode", volume.copy_up.fixed_file_mode);
+  read.Number("copyup", "fixed_directory_mode", volume.copy_up.fixed_directory_mode);
+  read.Number("cache", "content_bytes", volume.content_cache_bytes);
+  read.Number("cache", "nodes", volume.cached_nodes);
+  read.Number("commit", "max_pending_bytes", volume.max_pending_bytes);
+  read.Number("commit", "interval_ms", volume.commit_interval_ms);
+  AGENTFS_TRY(read.Finish());
+  return config;
+}
+
+std::string Quoted(const std::string& text) {
+  std::ostringstream out;
+  out << toml::value<std::string>(text);
+  return out.str();
+}
+
+}  // namespace
+
+Result<Config> ParseConfig(std::string_view text, const std::string& file_name) {
+  try {
+    toml::table table = toml::parse(text);
+    return ReadTable(table, file_name);
+  } catch (const toml::parse_error& error) {
+    return Error(EINVAL, fmt::format("{}:{}: {}", file_name, error.source().begin.line,
+                                     error.description()));
+  }
+}
+
+Result<Config> LoadConfig(const std::string& file) {
+  auto fd = OpenAt(AT_FDCWD, file, O_RDONLY);
+  if (!fd.ok()) return fd.error().WithContext(file);
+  std::string text(kMaxConfigBytes, '\0');
+  AGENTFS_ASSIGN(size_t size, ReadAt(fd->get(), 0, text));
+  if (size == kMaxConfigBytes) return Error(EFBIG, file + " is too large");
+  text.resize(size);
+  return ParseConfig(text, file);
+}
+
+std::string RenderConfig(const Config& config) {
+  const VolumeOptions& volume = config.volume;
+  std::string out = "# The settings of this AgentFS workspace.\n\n[workspace]\n";
+  if (!config.base.empty()) out += fmt::format("base = {}\n", Quoted(config.base));
+  out += fmt::format("single_file = {}  # everything in state.db, nothing in objects/\n",
+                     volume.single_file);
+  out += fmt::format("lock_timeout_ms = {}\n", config.lock_timeout_ms);
+  out += fmt::format(
+      "\n[limits]  # 0: unlimited\nmax_total_bytes = {}\nmax_file_bytes = {}\nmax_nodes = {}\n"
+      "max_branches = {}\nmax_snapshots = {}\n",
+      volume.limits.max_total_bytes, volume.limits.max_file_bytes, volume.limits.max_nodes,
+      volume.limits.max_branches, volume.limits.max_snapshots);
+  out += fmt::format(
+      "\n[copyup]\nmode = \"{}\"  # clone, clone-umask, fixed\nacl = \"{}\"  # clone, drop, "
+      "map-basic\nfixed_file_mode = 0o{:o}\nfixed_directory_mode = 0o{:o}\n",
+      NameOf(kModes, volume.copy_up.mode), NameOf(kAcls, volume.copy_up.acl),
+      volume.copy_up.fixed_file_mode, volume.copy_up.fixed_directory_mode);
+  out += fmt::format("\n[cache]\ncontent_bytes = {}\nnodes = {}\n", volume.content_cache_bytes,
+                     volume.cached_nodes);
+  out += fmt::format("\n[commit]\nmax_pending_bytes = {}\ninterval_ms = {}\n",
+                     volume.max_pending_bytes, volume.commit_interval_ms);
+  return out;
+}
+
+}  // namespace agentfs

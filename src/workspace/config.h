@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// config.toml: what a person may set for a workspace.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "agentfs/result.h"
+#include "agentfs/volume.h"
+
+namespace agentfs {
+
+struct Config {
+  // The base's absolute path; empty: the directory that holds `.agentfs`.
+  std::string base;
+  // How long a command waits for another one to finish with the workspace.
+  uint32_t lock_timeout_ms = 10'000;
+  VolumeOptions volume;
+};
+
+// Keys that are absent keep their defaults. EINVAL, with file and line, for what is no TOML, an
+// unknown key or a value of the wrong kind.
+Result<Config> ParseConfig(std::string_view text, const std::string& file_name);
+Result<Config> LoadConfig(const std::string& file);
+
+// A commented file that ParseConfig reads back to the same values.
+std::string RenderConfig(const Config& config);
+
+}  // namespace agentfs
