@@ -12,8 +12,10 @@
 // Lock order: commit_mu_, then map_mu_.
 #include <lmdb.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 
-#include <algorithm>
+#include <cerrno>
+#include <cstdint>
 #include <cstring>
 #include <utility>
 #include <vector>
@@ -33,6 +35,13 @@ constexpr size_t kMaxIdleReaders = 16;
 MDB_val ToVal(std::string_view bytes) { return {bytes.size(), const_cast<char*>(bytes.data())}; }
 std::string_view ToView(const MDB_val& val) {
   return {static_cast<const char*>(val.mv_data), val.mv_size};
+}
+
+bool DiskIsFull(const std::string& file) {
+  constexpr uint64_t kAlmostNothing = 1 << 20;
+  struct statvfs status;
+  if (::statvfs(file.c_str(), &status) != 0) return false;
+  return uint64_t{status.f_bavail} * status.f_frsize < kAlmostNothing;
 }
 
 struct CursorClose {
@@ -301,6 +310,8 @@ Result<LmdbStore::Outcome> LmdbStore::TryCommit(const Batch& batch) {
   }
   if (code == 0) code = writer.Commit();
   if (code == MDB_MAP_FULL || code == MDB_MAP_RESIZED) return Outcome::kMapFull;
+  // LMDB calls a write that was cut short EIO; on a full disk that is what it means.
+  if (code == EIO && DiskIsFull(file_)) code = ENOSPC;
   if (code != 0) return LmdbError(code, "write to", file_);
   return Outcome::kCommitted;
 }

@@ -139,6 +139,8 @@ Result<void> SqliteStore::StartWriting(FileState state) {
     return Error(ENOTSUP, "cannot open '" + file_ + "': its filesystem has no shared memory maps",
                  "keep the file on a local filesystem");
   }
+  // A read opens the WAL, for SyncWal.
+  AGENTFS_TRY(writer_->QueryInt("SELECT count(*) FROM sqlite_schema"));
   AGENTFS_TRY(writer_->Execute("PRAGMA wal_autocheckpoint = 0", "open"));
   AGENTFS_TRY(writer_->Execute("PRAGMA journal_size_limit = 67108864", "open"));
   AGENTFS_TRY(writer_->Execute("PRAGMA secure_delete = OFF", "open"));
