@@ -37,8 +37,10 @@ class FilesFixture : public ::testing::TestWithParam<BackendKind> {
 };
 
 #ifdef FAKE_ONLY
-#define AGENTFS_FILES_SUITE(name) \
-  INSTANTIATE_TEST_SUITE_P(AllBackends, name, ::testing::Values(::agentfs::testing::BackendKind::kFake), ::agentfs::testing::BackendName)
+#define AGENTFS_FILES_SUITE(name)                                                     \
+  INSTANTIATE_TEST_SUITE_P(AllBackends, name,                                         \
+                           ::testing::Values(::agentfs::testing::BackendKind::kFake), \
+                           ::agentfs::testing::BackendName)
 #else
 #define AGENTFS_FILES_SUITE(name)                                                       \
   INSTANTIATE_TEST_SUITE_P(AllBackends, name,                                           \
