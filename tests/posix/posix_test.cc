@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstring>
 #include <ctime>
 
 namespace agentfs::posix {
@@ -27,11 +26,6 @@ std::string SubjectName(const testing::TestParamInfo<SubjectKind>& info) {
       return "SingleFile";
   }
   return "";
-}
-
-std::string ErrnoName(int code) {
-  const char* name = code == 0 ? "0" : ::strerrorname_np(code);
-  return name ? name : std::to_string(code);
 }
 
 void Value(const Result<void>& result, std::source_location where) {
@@ -122,16 +116,6 @@ void PosixTest::Tick() {
       return;
     }
   }
-}
-
-std::string Pattern(size_t size, uint32_t seed) {
-  std::string out(size, '\0');
-  uint32_t state = seed * 2654435761u + 1;
-  for (char& c : out) {
-    state = state * 1664525u + 1013904223u;
-    c = static_cast<char>(state >> 24 | 1);  // never zero: a lost byte cannot look like a hole
-  }
-  return out;
 }
 
 void ExpectTouched(const Attr& before, const Attr& after, unsigned touched, const char* what) {

@@ -34,9 +34,6 @@ enum class SubjectKind : uint8_t {
 };
 std::string SubjectName(const testing::TestParamInfo<SubjectKind>& info);
 
-// "0", "ENOENT", ...
-std::string ErrnoName(int code);
-
 // The value, or an exception that fails the test and names the line.
 template <typename T>
 T Value(Result<T> result, std::source_location where = std::source_location::current()) {
@@ -52,13 +49,6 @@ void Value(const Result<void>& result,
 #define EXPECT_ERRNO(expression, expected) \
   EXPECT_EQ(::agentfs::posix::ErrnoName((expression).code()), #expected)
 #define EXPECT_OK(expression) EXPECT_EQ(::agentfs::posix::ErrnoName((expression).code()), "0")
-
-inline const Identity kRoot{0, 0, {}, 022};
-inline const Identity kAlice{1001, 2001, {}, 022};
-inline const Identity kBob{1002, 2002, {}, 022};
-inline constexpr uint32_t kTeam = 3001;  // a group that tests put people in
-inline const Identity kAliceInTeam{1001, 2001, {kTeam}, 022};
-inline const Identity kBobInTeam{1002, 2002, {kTeam}, 022};
 
 class PosixTest : public testing::TestWithParam<SubjectKind> {
  protected:
@@ -110,9 +100,6 @@ class PosixTest : public testing::TestWithParam<SubjectKind> {
                       SubjectKind::kMemoryBase, SubjectKind::kSqliteReopened,                   \
                       SubjectKind::kSqliteBase, SubjectKind::kSingleFile),                      \
       SubjectName)
-
-// Bytes that differ from place to place, so that misplaced content shows.
-std::string Pattern(size_t size, uint32_t seed = 1);
 
 // Which of a node's times an operation changes.
 enum Touch : unsigned { kNothing = 0, kMtime = 1, kCtime = 2, kBoth = 3 };

@@ -4,6 +4,8 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <cstring>
+
 namespace agentfs::posix {
 
 Identity ProcessIdentity() {
@@ -14,6 +16,21 @@ Identity ProcessIdentity() {
     if (::getgroups(count, self.groups.data()) < 0) self.groups.clear();
   }
   return self;
+}
+
+std::string ErrnoName(int code) {
+  const char* name = code == 0 ? "0" : ::strerrorname_np(code);
+  return name ? name : std::to_string(code);
+}
+
+std::string Pattern(size_t size, uint32_t seed) {
+  std::string out(size, '\0');
+  uint32_t state = seed * 2654435761u + 1;
+  for (char& c : out) {
+    state = state * 1664525u + 1013904223u;
+    c = static_cast<char>(state >> 24 | 1);  // never zero: a lost byte cannot look like a hole
+  }
+  return out;
 }
 
 Result<void> Subject::WriteFile(std::string_view path, std::string_view content, uint32_t mode) {

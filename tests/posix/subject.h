@@ -28,6 +28,19 @@ struct Identity {
 // The identity that this process has, with umask 022.
 Identity ProcessIdentity();
 
+inline const Identity kRoot{0, 0, {}, 022};
+inline const Identity kAlice{1001, 2001, {}, 022};
+inline const Identity kBob{1002, 2002, {}, 022};
+inline constexpr uint32_t kTeam = 3001;  // a group that tests put people in
+inline const Identity kAliceInTeam{1001, 2001, {kTeam}, 022};
+inline const Identity kBobInTeam{1002, 2002, {kTeam}, 022};
+
+// "0", "ENOENT", ...
+std::string ErrnoName(int code);
+
+// Bytes that differ from place to place, so that misplaced content shows; none is zero.
+std::string Pattern(size_t size, uint32_t seed = 1);
+
 struct Entry {
   std::string name;
   uint64_t node = 0;

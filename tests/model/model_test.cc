@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Random operations on a volume and on a real directory at once. MODEL_SEED and MODEL_STEPS in the
+// environment choose another seed and a longer run.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <string>
+
+#include "generator.h"
+#include "run.h"
+
+namespace agentfs::model {
+namespace {
+
+struct Configuration {
+  const char* name;
+  posix::StoreKind store;
+  bool base = false;
+  bool single_file = false;
+  bool tiny_caches = false;
+};
+
+void PrintTo(const Configuration& configuration, std::ostream* out) { *out << configuration.name; }
+
+uint64_t FromEnvironment(const char* name, uint64_t otherwise) {
+  const char* text = std::getenv(name);
+  return text && *text ? std::strtoull(text, nullptr, 10) : otherwise;
+}
+
+WorldOptions OptionsOf(const Configuration& configuration, uint64_t seed) {
+  WorldOptions options;
+  options.store = configuration.store;
+  options.volume.single_file = configuration.single_file;
+  if (configuration.tiny_caches) {
+    options.volume.content_cache_bytes = 128 * 1024;
+    options.volume.cached_nodes = 8;
+    options.volume.max_pending_bytes = 64 * 1024;
+    options.volume.commit_interval_ms = 1;
+  }
+  if (configuration.base) options.base = Generator(seed + 1).Blind(80);
+  return options;
+}
+
+class ModelTest : public testing::TestWithParam<Configuration> {};
+
+TEST_P(ModelTest, BehavesAsARealDirectory) {
+  constexpr uint64_t kSteps = 1000;
+  constexpr uint64_t kRuns = 2;
+  const uint64_t first = FromEnvironment("MODEL_SEED", 20240607);
+  const uint64_t steps = FromEnvironment("MODEL_STEPS", kSteps * kRuns) / kRuns;
+  for (uint64_t seed = first; seed < first + kRuns; ++seed) {
+    const WorldOptions options = OptionsOf(GetParam(), seed);
+    auto finding = RunRandom(options, seed, steps);
+    if (!finding) continue;
+    const size_t before = finding->operations.size();
+    const std::string original =
+        finding->difference + "\n    in " + ToString(finding->operations.back());
+    const Finding least = Shrink(options, std::move(*finding), 30);
+    FAIL() << "MODEL_SEED=" << seed << ", after " << before << " steps: " << original
+           << "\nShrunken to " << least.operations.size() << " steps:\n"
+           << ToString(least.operations) << "  -> " << least.difference
+           << (options.base.empty() ? "" : "\nThe base:\n" + ToString(options.base));
+  }
+}
+
+using posix::StoreKind;
+INSTANTIATE_TEST_SUITE_P(
+    All, ModelTest,
+    testing::Values(Configuration{"Memory", StoreKind::kMemory},
+                    Configuration{"MemoryBase", StoreKind::kMemory, true},
+                    Configuration{"MemoryTiny", StoreKind::kMemory, false, false, true},
+                    Configuration{"MemoryTinyBase", StoreKind::kMemory, true, false, true},
+                    Configuration{"Sqlite", StoreKind::kSqlite},
+                    Configuration{"SqliteBase", StoreKind::kSqlite, true},
+                    Configuration{"SqliteTinyBase", StoreKind::kSqlite, true, false, true},
+                    Configuration{"SqliteSingleFile", StoreKind::kSqlite, false, true},
+                    Configuration{"SqliteSingleFileTinyBase", StoreKind::kSqlite, true, true, true},
+                    Configuration{"Lmdb", StoreKind::kLmdb},
+                    Configuration{"LmdbTinyBase", StoreKind::kLmdb, true, false, true}),
+    [](const testing::TestParamInfo<Configuration>& info) { return info.param.name; });
+
+}  // namespace
+}  // namespace agentfs::model
