@@ -66,8 +66,10 @@ Result<void> Session::OpenVolume(Missing missing) {
   if (!layout.base.empty()) {
     AGENTFS_ASSIGN(base, OpenHostBase(layout.base, layout.hidden));
   }
-  auto volume = Volume::Open(std::move(store).value(), std::move(blobs), std::move(base),
-                             workspace_.config.volume);
+  VolumeOptions volume_options = workspace_.config.volume;
+  volume_options.state_directory = std::filesystem::path(layout.database).parent_path();
+  auto volume =
+      Volume::Open(std::move(store).value(), std::move(blobs), std::move(base), volume_options);
   if (!volume.ok()) return volume.error().WithContext(layout.database);
   volume_ = std::move(volume).value();
   return Ok();

@@ -136,6 +136,7 @@ Result<Config> ReadTable(toml::table& table, const std::string& file_name) {
   read.Number("limits", "max_snapshots", volume.limits.max_snapshots);
   read.Choice("copyup", "mode", kModes, volume.copy_up.mode);
   read.Choice("copyup", "acl", kAcls, volume.copy_up.acl);
+  read.Number("copyup", "umask", volume.copy_up.umask);
   read.Number("copyup", "fixed_file_mode", volume.copy_up.fixed_file_mode);
   read.Number("copyup", "fixed_directory_mode", volume.copy_up.fixed_directory_mode);
   read.Number("cache", "content_bytes", volume.content_cache_bytes);
@@ -187,10 +188,14 @@ std::string RenderConfig(const Config& config) {
       volume.limits.max_total_bytes, volume.limits.max_file_bytes, volume.limits.max_nodes,
       volume.limits.max_branches, volume.limits.max_snapshots);
   out += fmt::format(
-      "\n[copyup]\nmode = \"{}\"  # clone, clone-umask, fixed\nacl = \"{}\"  # clone, drop, "
-      "map-basic\nfixed_file_mode = 0o{:o}\nfixed_directory_mode = 0o{:o}\n",
-      NameOf(kModes, volume.copy_up.mode), NameOf(kAcls, volume.copy_up.acl),
-      volume.copy_up.fixed_file_mode, volume.copy_up.fixed_directory_mode);
+      "\n[copyup]\n"
+      "mode = \"{}\"  # clone, clone-umask, fixed\n"
+      "umask = 0o{:03o}  # with clone-umask\n"
+      "fixed_file_mode = 0o{:o}  # with fixed\n"
+      "fixed_directory_mode = 0o{:o}\n"
+      "acl = \"{}\"  # clone, drop, map-basic\n",
+      NameOf(kModes, volume.copy_up.mode), volume.copy_up.umask, volume.copy_up.fixed_file_mode,
+      volume.copy_up.fixed_directory_mode, NameOf(kAcls, volume.copy_up.acl));
   out += fmt::format("\n[cache]\ncontent_bytes = {}\nnodes = {}\n", volume.content_cache_bytes,
                      volume.cached_nodes);
   out += fmt::format("\n[commit]\nmax_pending_bytes = {}\ninterval_ms = {}\n",
