@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <utility>
 
@@ -71,6 +72,8 @@ class ViewFile : public OpenFile {
   Result<void> Sync() override { return fs_.Sync(*node_); }
 
   Result<std::vector<Entry>> List(uint64_t cursor, size_t limit) override {
+    // Whole listings come with attributes, others without: both ways get their share of tests.
+    if (limit == SIZE_MAX) return ListPlus(cursor);
     std::vector<Entry> entries;
     AGENTFS_TRY(fs_.ReadDirectory(caller(), *node_, cursor, [&](const DirEntry& e) {
       if (entries.size() >= limit) return Visit::kStop;
@@ -84,6 +87,19 @@ class ViewFile : public OpenFile {
   static Result<void> Dropped(const Result<Attr>& result) {
     if (!result.ok()) return result.error();
     return Ok();
+  }
+  Result<std::vector<Entry>> ListPlus(uint64_t cursor) {
+    std::vector<Entry> entries;
+    bool agrees = true;
+    AGENTFS_TRY(
+        fs_.ReadDirectoryPlus(caller(), *node_, cursor, [&](const DirEntry& e, const Found& found) {
+          agrees &= found.node->id() == e.node && found.attr.node == e.node &&
+                    (e.type == 0 || IsType(found.attr, e.type));
+          entries.push_back({std::string(e.name), e.node.value, e.type, e.cursor});
+          return Visit::kContinue;
+        }));
+    if (!agrees) return Error(EIO, "an entry and its attributes name different nodes");
+    return entries;
   }
   Caller caller() const { return ToCaller(identity_); }
   bool readable() const { return (flags_ & O_ACCMODE) != O_WRONLY; }
@@ -163,9 +179,12 @@ class ViewSubject : public Subject {
   }
   Result<void> Truncate(std::string_view path, uint64_t size) override {
     if (Negative(size)) return Error(EINVAL);
+    AGENTFS_ASSIGN(Found found, Walk(path, Follow::kYes));
+    // SetAttr serves ftruncate too, where the handle is the permission: with a path, we ask.
+    if (IsType(found.attr, S_IFREG)) AGENTFS_TRY(fs_->Access(caller(), *found.node, W_OK));
     AttrChange change;
     change.size = size;
-    return Change(path, Follow::kYes, change);
+    return Dropped(fs_->SetAttr(caller(), *found.node, change));
   }
   Result<void> SetTimes(std::string_view path, TimeChange atime, TimeChange mtime) override {
     using Kind = TimeChange::Kind;
