@@ -2,7 +2,7 @@
 #
 # One library a folder: agentfs_library(NAME SOURCES a.cc ... DEPENDS target ...).
 # agentfs_test(NAME SOURCES a.cc ... DEPENDS target ...) makes a GoogleTest program and registers
-# each of its cases with ctest.
+# each of its cases with ctest, labelled with its folder below tests/ (ctest -L unit).
 
 set(CMAKE_CXX_STANDARD 20)
 set(CMAKE_CXX_STANDARD_REQUIRED ON)
@@ -43,6 +43,10 @@ function(agentfs_test name)
   cmake_parse_arguments(ARG "SERIAL" "TIMEOUT" "SOURCES;DEPENDS;LABELS" ${ARGN})
   if(NOT ARG_TIMEOUT)
     set(ARG_TIMEOUT 120)
+  endif()
+  if(NOT ARG_LABELS)
+    file(RELATIVE_PATH folder ${CMAKE_SOURCE_DIR}/tests ${CMAKE_CURRENT_SOURCE_DIR})
+    string(REGEX REPLACE "/.*" "" ARG_LABELS ${folder})
   endif()
   add_executable(${name} ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE agentfs_flags ${ARG_DEPENDS} GTest::gtest GTest::gtest_main GTest::gmock)
