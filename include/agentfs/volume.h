@@ -37,6 +37,7 @@ struct CopyUpPolicy {
   enum class Mode : uint8_t { kClone, kCloneUmask, kFixed };
   enum class Acl : uint8_t { kClone, kDrop, kMapBasic };
   Mode mode = Mode::kClone;
+  uint32_t umask = 022;                                          // with kCloneUmask
   uint32_t fixed_file_mode = 0644, fixed_directory_mode = 0755;  // with kFixed
   Acl acl = Acl::kClone;
 };
@@ -46,6 +47,8 @@ struct VolumeOptions {
   CopyUpPolicy copy_up;
   // Everything in the store's tables, nothing in the blob store.
   bool single_file = false;
+  // Whose free space StatFs tells; empty: the base's, else unlimited.
+  std::string state_directory;
   // Clean cached file content is dropped past this.
   uint64_t content_cache_bytes = uint64_t{256} << 20;
   // Nodes kept in memory beyond those in use, for all views together.
@@ -130,8 +133,8 @@ class Volume {
   virtual std::vector<BranchInfo> ListBranches() = 0;            // by name
 
   // Seals the branch's open layer under a name (empty: "s<number>") and opens a child. O(1).
-  // Everything that returned before is in it; it is committed when this returns, on stable
-  // storage with kSynced.
+  // Everything that returned before is in it. With kSynced it is on stable storage when this
+  // returns; with kNone it is committed soon, in its order.
   virtual Result<SnapshotInfo> CreateSnapshot(std::string_view branch, std::string_view name,
                                               std::string_view message, Durability durability) = 0;
   virtual Result<void> DeleteSnapshot(std::string_view ref) = 0;

@@ -19,6 +19,7 @@
 #include "agentfs/filesystem.h"
 #include "agentfs/result.h"
 #include "agentfs/store.h"
+#include "core/node.h"
 
 namespace agentfs {
 
@@ -63,7 +64,7 @@ class Journal {
     Mutation* Put(TableId table, std::string key, std::string value, Buffer blob = {});
     void Delete(TableId table, std::string key);
     // Keeps the node in memory until the batch is committed.
-    void Pin(NodeRef node);
+    void Pin(ViewNode& node);
     // The object has writes that a synced commit must make durable.
     void ObjectWritten(std::shared_ptr<BlobObject> object);
     // Runs on the committer's thread once the batch is committed.
@@ -99,6 +100,11 @@ class Journal {
   // Flushes with kSynced and stops the committer. Idempotent.
   Result<void> Close();
 
+  // The last batch that anything was appended to.
+  uint64_t AppendedBatch() const {
+    const uint64_t current = sequence_.load();
+    return dirty_.load() ? current : current - 1;
+  }
   bool IsCommitted(uint64_t batch) const {
     return batch <= committed_.load(std::memory_order_acquire);
   }
@@ -111,20 +117,28 @@ class Journal {
   struct Pending {
     uint64_t sequence = 0;
     Batch batch;
-    std::vector<NodeRef> pins;
+    std::vector<NodePin> pins;
     std::vector<std::shared_ptr<BlobObject>> objects;
     std::vector<std::function<void()>> after_commit;
     bool empty() const { return batch.empty() && after_commit.empty(); }
   };
 
   void Run();
-  bool ShouldCommit() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  // Waits for something to do; says with which durability, or that it is time to stop.
+  bool AwaitWork(Durability* durability);
+  bool MustCommit() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+    return wanted_ > committed_.load() || wanted_synced_ > synced_ ||
+           pending_bytes_.load() > options_.max_pending_bytes / 4;
+  }
+  void Cycle(Durability durability);
   std::unique_ptr<Pending> Cut();
-  Result<void> CommitPending(Pending& pending, Durability durability);
-  Result<void> SyncObjects(Pending& pending);
-  void Finish(std::unique_ptr<Pending> pending, Durability durability);
-  Mutation* Append(Mutation mutation) ABSL_SHARED_LOCKS_REQUIRED(gate_);
-  void AddBytes(uint64_t bytes);
+  Result<void> Commit(Pending& pending, Durability durability);
+  void Succeeded(std::unique_ptr<Pending> pending, Durability durability);
+  void Failed(std::unique_ptr<Pending> pending, Error error);
+  Result<void> AwaitBatch(uint64_t batch, Durability durability);
+  // append_mu_ is held.
+  void CountLocked(const Mutation& mutation) ABSL_EXCLUSIVE_LOCKS_REQUIRED(append_mu_);
+  void MarkDirty();
 
   Store& store_;
   const Options options_;
@@ -145,10 +159,11 @@ class Journal {
   uint64_t wanted_ ABSL_GUARDED_BY(mu_) = 0;         // commit at least up to this batch
   uint64_t wanted_synced_ ABSL_GUARDED_BY(mu_) = 0;  // and this one synced
   uint64_t synced_ ABSL_GUARDED_BY(mu_) = 0;
-  uint64_t attempts_ ABSL_GUARDED_BY(mu_) = 0;       // commits tried, to tell a waiter of failure
+  uint64_t failures_ ABSL_GUARDED_BY(mu_) = 0;       // commits that failed, for those who wait
   Error last_error_ ABSL_GUARDED_BY(mu_){EIO};
   bool stopping_ ABSL_GUARDED_BY(mu_) = false;
-  bool stopped_ ABSL_GUARDED_BY(mu_) = false;
+  absl::CondVar work_;   // there is something to commit
+  absl::CondVar done_;   // something was committed, or could not be
 
   // Only the committer's thread touches these.
   std::unique_ptr<Pending> failed_;  // cut, but not committed yet

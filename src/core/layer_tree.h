@@ -40,7 +40,9 @@ struct Layer {
   bool sealed = false;
   int64_t created_ns = 0;
   uint32_t children = 0;
-  uint32_t names = 0;  // branches and snapshots that name this layer, and open views of it
+  uint32_t names = 0;  // branches and snapshots that name this layer, and views of it
+  bool has_rows = false;             // anything was ever changed in it
+  std::atomic<bool> changed{false};  // its row is to be written with the next batch
   LayerCounters counters;
 
   // The nearest layer among this one and its ancestors whose id is at most `id`; may be null.
@@ -51,7 +53,8 @@ struct Layer {
   }
 };
 
-// Not thread-safe: Volume's tree lock guards it, shared for looking up ancestors.
+// Not thread-safe: VolumeState::tree_mu guards the set of layers. A layer's ancestors stay what
+// they are until Remove, for which VolumeState::versions_mu is held too.
 class LayerTree {
  public:
   Layer* Add(LayerId id, Layer* parent, int64_t created_ns);

@@ -35,9 +35,11 @@ std::string ContentKey(ContentId content, uint64_t index, LayerId layer) {
 std::string LayerKey(LayerId layer) { return KeyInt(layer.value); }
 std::string SnapshotKey(uint64_t number) { return KeyInt(number); }
 std::string NameKey(std::string_view name) { return KeyBytes(name); }
-std::string ObjectKey(ObjectId object) { return KeyInt(object.value); }
-std::string OrphanKey(LayerId layer, NodeId node) {
-  return KeyWriter().Int(layer.value).Int(node.value).Take();
+std::string ObjectKey(ContentId content, LayerId layer, ObjectId object) {
+  return KeyWriter().Int(content.value).Int(layer.value).Int(object.value).Take();
+}
+std::string OrphanKey(LayerId layer, NodeId node, ContentId content) {
+  return KeyWriter().Int(layer.value).Int(node.value).Int(content.value).Take();
 }
 
 std::optional<NodeRowKey> ParseNodeKey(std::string_view key) {
@@ -67,6 +69,16 @@ std::optional<ContentRowKey> ParseContentKey(std::string_view key) {
   return parsed;
 }
 
+std::optional<ObjectRowKey> ParseObjectKey(std::string_view key) {
+  KeyReader in(key);
+  ObjectRowKey parsed;
+  parsed.content = ContentId(in.Int());
+  parsed.layer = LayerId(in.Int());
+  parsed.object = ObjectId(in.Int());
+  if (!in.ok() || !in.AtEnd()) return std::nullopt;
+  return parsed;
+}
+
 std::string EncodeNode(const NodeRecord& r) {
   ValueWriter out;
   out.Int(r.mode).Int(r.uid).Int(r.gid).Int(r.nlink).Int(r.rdev);
@@ -75,7 +87,7 @@ std::string EncodeNode(const NodeRecord& r) {
   WriteTime(out, r.mtime);
   WriteTime(out, r.ctime);
   WriteTime(out, r.btime);
-  out.Int(static_cast<int64_t>(r.born.value)).Int(static_cast<int64_t>(r.kind));
+  out.Int(static_cast<int64_t>(r.parent.value)).Int(static_cast<int64_t>(r.born.value)).Int(static_cast<int64_t>(r.kind));
   out.Int(static_cast<int64_t>(r.content.value)).Int(static_cast<int64_t>(r.object.value));
   out.Int(static_cast<int64_t>(r.stored)).Int(static_cast<int64_t>(r.base_end));
   out.Int(static_cast<int64_t>(r.base_signature.size));
@@ -98,6 +110,7 @@ bool DecodeNode(std::string_view value, NodeRecord* r) {
   r->mtime = ReadTime(in);
   r->ctime = ReadTime(in);
   r->btime = ReadTime(in);
+  r->parent = NodeId(ReadU64(in));
   r->born = LayerId(ReadU64(in));
   const uint64_t kind = ReadU64(in);
   r->kind = static_cast<ContentKind>(kind);
@@ -112,7 +125,7 @@ bool DecodeNode(std::string_view value, NodeRecord* r) {
   r->has_base = in.Int() != 0;
   r->base_path = std::string(in.Bytes());
   r->target = std::string(in.Bytes());
-  return in.ok() && in.AtEnd() && kind <= 2 && r->size <= kMaxFileSize;
+  return in.ok() && in.AtEnd() && kind <= 3 && r->size <= kMaxFileSize;
 }
 
 std::string EncodeEntry(NodeId node, uint32_t type) {
@@ -178,20 +191,6 @@ std::string EncodeInt(int64_t value) { return ValueWriter().Int(value).Take(); }
 bool DecodeInt(std::string_view value, int64_t* out) {
   ValueReader in(value);
   *out = in.Int();
-  return in.ok() && in.AtEnd();
-}
-
-std::string EncodeObject(ContentId content, LayerId layer) {
-  return ValueWriter()
-      .Int(static_cast<int64_t>(content.value))
-      .Int(static_cast<int64_t>(layer.value))
-      .Take();
-}
-
-bool DecodeObject(std::string_view value, ContentId* content, LayerId* layer) {
-  ValueReader in(value);
-  *content = ContentId(ReadU64(in));
-  *layer = LayerId(ReadU64(in));
   return in.ok() && in.AtEnd();
 }
 

@@ -24,9 +24,10 @@ inline constexpr uint32_t kPagesPerSpan = kSpanSize / kPageSize;
 inline constexpr uint64_t kMaxFileSize = INT64_MAX;
 
 enum class ContentKind : uint8_t {
-  kNone = 0,    // no rows of its own: empty, holes, or all from the base
+  kNone = 0,    // no rows: empty, or one hole
   kChunks = 1,  // data rows
   kObject = 2,  // spans rows over objects
+  kBase = 3,    // no rows: the base's content, as it is now
 };
 
 // A row of `nodes`. nlink 0 says that the node does not exist from this layer on.
@@ -36,6 +37,7 @@ struct NodeRecord {
   ContentKind kind = ContentKind::kNone;
   uint64_t size = 0;
   Timestamp atime, mtime, ctime, btime;
+  NodeId parent;         // a directory that names the node; of a directory the one
   LayerId born;          // where the node was made or copied up
   ContentId content;
   ObjectId object;       // the object that this layer writes
@@ -78,8 +80,8 @@ std::string ContentKey(ContentId content, uint64_t index, LayerId layer);  // da
 std::string LayerKey(LayerId layer);
 std::string SnapshotKey(uint64_t number);
 std::string NameKey(std::string_view name);  // meta and branches
-std::string ObjectKey(ObjectId object);
-std::string OrphanKey(LayerId layer, NodeId node);
+std::string ObjectKey(ContentId content, LayerId layer, ObjectId object);
+std::string OrphanKey(LayerId layer, NodeId node, ContentId content);
 
 struct NodeRowKey {
   NodeId node;
@@ -95,7 +97,13 @@ struct ContentRowKey {
   uint64_t index = 0;
   LayerId layer;
 };
+struct ObjectRowKey {
+  ContentId content;
+  LayerId layer;
+  ObjectId object;
+};
 // nullopt: not such a key (a damaged store).
+std::optional<ObjectRowKey> ParseObjectKey(std::string_view key);
 std::optional<NodeRowKey> ParseNodeKey(std::string_view key);
 std::optional<EntryRowKey> ParseEntryKey(std::string_view key);
 std::optional<ContentRowKey> ParseContentKey(std::string_view key);
@@ -112,8 +120,6 @@ std::string EncodeBranch(LayerId layer, int64_t created_ns);
 bool DecodeBranch(std::string_view value, LayerId* layer, int64_t* created_ns);
 std::string EncodeInt(int64_t value);  // meta; `present` of xattrs and data
 bool DecodeInt(std::string_view value, int64_t* out);
-std::string EncodeObject(ContentId content, LayerId layer);
-bool DecodeObject(std::string_view value, ContentId* content, LayerId* layer);
 Buffer EncodeRuns(const Runs& runs);
 bool DecodeRuns(std::string_view bytes, Runs* runs);
 

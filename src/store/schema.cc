@@ -31,7 +31,7 @@ constexpr Column kNodesValue[] = {
     {"mode", kInt},       {"uid", kInt},         {"gid", kInt},         {"nlink", kInt},
     {"rdev", kInt},       {"size", kInt},        {"atime", kInt},       {"atime_ns", kInt},
     {"mtime", kInt},      {"mtime_ns", kInt},    {"ctime", kInt},       {"ctime_ns", kInt},
-    {"btime", kInt},      {"btime_ns", kInt},    {"born", kInt},        {"kind", kInt},
+    {"btime", kInt},      {"btime_ns", kInt},    {"parent", kInt},     {"born", kInt},        {"kind", kInt},
     {"content", kInt},    {"object", kInt},      {"stored", kInt},      {"base_end", kInt},
     {"base_size", kInt},  {"base_mtime", kInt},  {"base_mtime_ns", kInt}, {"base_ctime", kInt},
     {"base_ctime_ns", kInt}, {"base_inode", kInt}, {"has_base", kInt}, {"base_path", kText},
@@ -48,8 +48,7 @@ constexpr Column kDataValue[] = {{"present", kInt}};
 
 constexpr Column kSpansKey[] = {{"content", kInt}, {"span", kInt}, {"layer", kInt}};
 
-constexpr Column kObjectsKey[] = {{"object", kInt}};
-constexpr Column kObjectsValue[] = {{"content", kInt}, {"layer", kInt}};
+constexpr Column kObjectsKey[] = {{"content", kInt}, {"layer", kInt}, {"object", kInt}};
 
 constexpr Column kOrphansKey[] = {{"layer", kInt}, {"node", kInt}, {"content", kInt}};
 
@@ -63,7 +62,7 @@ constexpr Table kTables[] = {
     {"xattrs", kXattrsKey, kXattrsValue, "value", ""},
     {"data", kDataKey, kDataValue, "bytes", ""},
     {"spans", kSpansKey, {}, "runs", ""},
-    {"objects", kObjectsKey, kObjectsValue, "", ""},
+    {"objects", kObjectsKey, {}, "", ""},
     {"orphans", kOrphansKey, {}, "", ""},
 };
 

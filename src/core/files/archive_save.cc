@@ -67,14 +67,14 @@ class TreeSaver {
   std::unique_ptr<char[]> buffer_ = std::make_unique_for_overwrite<char[]>(kReadSize);
 };
 
-la_ssize_t TreeSaver::OnWrite(archive* writer, void* self, const void* bytes, size_t size) {
+// Never an error for libarchive, which would leak its buffer: after one, and after any other
+// failure, what it still writes goes nowhere.
+la_ssize_t TreeSaver::OnWrite(archive*, void* self, const void* bytes, size_t size) {
   auto& saver = *static_cast<TreeSaver*>(self);
   if (saver.sink_state_.ok()) {
     saver.sink_state_ = saver.sink_.Write({static_cast<const char*>(bytes), size});
   }
-  if (saver.sink_state_.ok()) return static_cast<la_ssize_t>(size);
-  archive_set_error(writer, saver.sink_state_.code(), "the stream fails");
-  return -1;
+  return static_cast<la_ssize_t>(size);
 }
 
 // What went wrong in the last call of libarchive.
@@ -99,10 +99,10 @@ Result<void> TreeSaver::Save(Found root) {
   AGENTFS_TRY(Open());
   Result<void> saved = SaveAll(std::move(root));
   if (!saved.ok()) {
-    archive_write_fail(archive_.get());  // no trailer: what was written is not a whole archive
+    sink_state_ = saved;  // no trailer: what was written is not a whole archive
     return saved;
   }
-  if (archive_write_close(archive_.get()) != ARCHIVE_OK) return Failure();
+  if (archive_write_close(archive_.get()) != ARCHIVE_OK || !sink_state_.ok()) return Failure();
   return sink_.Finish();
 }
 
@@ -187,6 +187,7 @@ Result<void> TreeSaver::SaveNode(const Found& found, const std::string& path) {
 
 Result<void> TreeSaver::WriteHeader(archive_entry* entry) {
   int status = archive_write_header(archive_.get(), entry);
+  if (!sink_state_.ok()) return sink_state_;
   if (status == ARCHIVE_OK) return Ok();
   if (status == ARCHIVE_WARN && IsConversionWarning(archive_error_string(archive_.get()))) {
     return Ok();
@@ -249,7 +250,7 @@ Result<void> TreeSaver::WriteExtent(Node& node, Extent extent) {
 Result<void> TreeSaver::WriteData(const char* bytes, size_t size) {
   while (size > 0) {
     la_ssize_t written = archive_write_data(archive_.get(), bytes, size);
-    if (written <= 0) return Failure();
+    if (written <= 0 || !sink_state_.ok()) return Failure();
     bytes += written;
     size -= static_cast<size_t>(written);
   }

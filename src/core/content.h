@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The content of a regular file in memory: chunks (small files, and all files of a single-file
+// volume) or spans over objects (large files). Both lie sparsely over the base.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+
+#include "agentfs/blob_store.h"
+#include "agentfs/buffer.h"
+#include "agentfs/ids.h"
+#include "agentfs/store.h"
+#include "core/records.h"
+
+namespace agentfs {
+
+// One chunk. Bytes past the buffer's end are zeros. A chunk without buffer and `known` is a hole
+// (or the base's, see `layer`); one that is not known must be asked of the store.
+struct Chunk {
+  Buffer bytes;
+  LayerId layer;             // of its row; none: there is no row
+  uint64_t batch = 0;        // the batch that its row was last put into
+  Mutation* slot = nullptr;  // the row there
+  uint32_t stored = 0;       // the length of the row's bytes
+  bool known = false;
+  bool present = false;      // the row has bytes; else it says "hole"
+  bool cached = false;       // counted by the content cache
+};
+
+// What the row of one span says.
+struct Span {
+  Runs runs;
+  LayerId layer;  // of its row; none: there is no row
+  uint64_t batch = 0;
+  Mutation* slot = nullptr;
+};
+
+// Guarded by its node's mutex.
+struct FileContent {
+  uint64_t base_end = 0;  // below this, what no row covers is the base's
+  ObjectId object;        // the object that `object_layer` writes
+  LayerId object_layer;
+  bool object_recorded = false;  // it has its row in `objects`
+  std::shared_ptr<BlobObject> open_object;
+  Chunk first;                         // chunk 0: most files have no other
+  std::map<uint64_t, Chunk> others;
+  std::map<uint64_t, Span> spans;      // known ones
+
+  // Bytes that the content cache counts.
+  int64_t CachedBytes() const {
+    int64_t bytes = first.cached ? static_cast<int64_t>(first.bytes.capacity()) : 0;
+    for (const auto& [index, chunk] : others) {
+      if (chunk.cached) bytes += static_cast<int64_t>(chunk.bytes.capacity());
+    }
+    return bytes;
+  }
+
+  Chunk& chunk(uint64_t index) { return index == 0 ? first : others[index]; }
+  Chunk* FindChunk(uint64_t index) {
+    if (index == 0) return &first;
+    auto it = others.find(index);
+    return it == others.end() ? nullptr : &it->second;
+  }
+};
+
+}  // namespace agentfs

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/directory.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <new>
+
+#include "absl/hash/hash.h"
+#include "agentfs/path.h"
+
+namespace agentfs {
+
+NameEntry* NameEntry::Make(std::string_view name) {
+  void* memory = ::operator new(sizeof(NameEntry) + name.size());
+  auto* entry = new (memory) NameEntry(static_cast<uint8_t>(name.size()));
+  std::memcpy(reinterpret_cast<char*>(entry + 1), name.data(), name.size());
+  return entry;
+}
+
+void NameEntry::Destroy(NameEntry* entry) {
+  entry->~NameEntry();
+  ::operator delete(entry);
+}
+
+// FNV-1a and a final mix. It is written down in applications' telldir positions only, never in the
+// store, so it may change between versions.
+uint64_t NameCursor(std::string_view name) {
+  uint64_t hash = 0xCBF29CE484222325u;
+  for (unsigned char c : name) hash = (hash ^ c) * 0x100000001B3u;
+  hash ^= hash >> 32;
+  hash *= 0x9E3779B97F4A7C15u;
+  // Never 0, and below 2^63. Two names may share a cursor (one in 2^62): ListAfter gives all names
+  // of a cursor in one piece.
+  return (hash >> 1) | 1;
+}
+
+size_t Directory::ByName::operator()(std::string_view name) const {
+  return absl::Hash<std::string_view>{}(name);
+}
+
+Directory::~Directory() { Clear(); }
+
+void Directory::Clear() {
+  ordered_.reset();
+  std::vector<NameEntry*> all(entries_.begin(), entries_.end());
+  entries_.clear();
+  for (NameEntry* entry : all) NameEntry::Destroy(entry);
+  DropBaseListing();
+  loaded = false;
+}
+
+NameEntry* Directory::Insert(std::string_view name) {
+  NameEntry* entry = NameEntry::Make(name);
+  entries_.insert(entry);
+  if (ordered_) ordered_->emplace(Position(NameCursor(name), entry->name()), entry);
+  return entry;
+}
+
+void Directory::Erase(NameEntry* entry) {
+  if (ordered_) ordered_->erase(Position(NameCursor(entry->name()), entry->name()));
+  entries_.erase(entry);
+  NameEntry::Destroy(entry);
+}
+
+void Directory::BuildOrder() {
+  ordered_ = std::make_unique<absl::btree_map<Position, NameEntry*>>();
+  std::vector<std::pair<Position, NameEntry*>> all;
+  all.reserve(entries_.size());
+  for (NameEntry* e : entries_) all.emplace_back(Position(NameCursor(e->name()), e->name()), e);
+  std::sort(all.begin(), all.end());
+  for (auto& item : all) ordered_->emplace_hint(ordered_->end(), item.first, item.second);
+}
+
+void Directory::SetBaseListing(std::vector<BaseEntry> names, const Timestamp& mtime) {
+  base_names_.clear();
+  base_names_.reserve(names.size());
+  for (BaseEntry& name : names) {
+    const uint64_t cursor = NameCursor(name.name);
+    base_names_.emplace_back(cursor, std::move(name));
+  }
+  std::sort(base_names_.begin(), base_names_.end(), [](const auto& a, const auto& b) {
+    return std::tie(a.first, a.second.name) < std::tie(b.first, b.second.name);
+  });
+  base_mtime_ = mtime;
+  base_listed_ = true;
+}
+
+void Directory::DropBaseListing() {
+  base_names_.clear();
+  base_names_.shrink_to_fit();
+  base_listed_ = false;
+}
+
+std::vector<Directory::Item> Directory::ListAfter(uint64_t cursor, size_t limit) {
+  if (!ordered_) BuildOrder();
+  std::vector<Item> items;
+  auto upper = ordered_->lower_bound(Position(cursor + 1, std::string_view()));
+  auto base = std::upper_bound(base_names_.begin(), base_names_.end(), cursor,
+                               [](uint64_t at, const auto& entry) { return at < entry.first; });
+  while (upper != ordered_->end() || base != base_names_.end()) {
+    const bool take_upper =
+        upper != ordered_->end() &&
+        (base == base_names_.end() ||
+         upper->first <= Position(base->first, base->second.name));
+    const uint64_t at = take_upper ? upper->first.first : base->first;
+    // Never stop between two names of one cursor: the second would be lost.
+    if (items.size() >= limit && items.back().cursor != at) break;
+    if (take_upper) {
+      NameEntry* entry = upper->second;
+      if (base != base_names_.end() && base->second.name == entry->name()) ++base;
+      if (!entry->IsWhiteout()) items.push_back({at, entry, nullptr});
+      ++upper;
+    } else {
+      items.push_back({at, nullptr, &base->second});
+      ++base;
+    }
+  }
+  return items;
+}
+
+}  // namespace agentfs

@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <cstring>
+
+#include "base/clock.h"
+#include "core/file_io.h"
+
+namespace agentfs {
+namespace {
+
+constexpr int64_t kRelatimeSeconds = 24 * 60 * 60;
+
+bool AccessTimeIsStale(const ViewNode& node, const Timestamp& now) {
+  return !(node.mtime < node.atime) || !(node.ctime < node.atime) ||
+         now.sec - node.atime.sec >= kRelatimeSeconds;
+}
+
+}  // namespace
+
+FileIo::BaseSource FileIo::BaseOfLocked(const ViewNode& node) const {
+  BaseSource source;
+  if (node.base == nullptr) return source;
+  source.path = node.base->path;
+  source.identity = node.id().value & (kBaseNodeBit - 1);
+  if (node.HasRecord() && node.kind != ContentKind::kBase) source.expected = node.base->signature;
+  return source;
+}
+
+Result<size_t> FileIo::ReadBase(const BaseSource& base, uint64_t offset, std::span<char> out) {
+  auto drifted = [&] {
+    return Error(EIO,
+                 "/" + base.path +
+                     " was changed in the base after the branch changed a part of it; the two "
+                     "cannot be mixed",
+                 "restore the base file, or discard the branch's version of it");
+  };
+  Result<std::shared_ptr<BaseFile>> file = volume_.base_files.Open(base.path, base.identity);
+  if (!file.ok()) {
+    if (base.expected && (file.code() == ENOENT || file.code() == ESTALE)) return drifted();
+    return file.error();
+  }
+  if (base.expected) {
+    AGENTFS_ASSIGN(BaseStat stat, (*file)->Stat());
+    if (!(stat.signature == *base.expected)) return drifted();
+  }
+  return (*file)->Read(offset, out);
+}
+
+uint64_t FileIo::SizeLocked(ViewNode& node) {
+  if (node.kind != ContentKind::kBase) return node.size;
+  Result<Attr> attr = nodes_.AttrLocked(node);
+  return attr.ok() ? attr->size : node.size;
+}
+
+bool FileIo::CopyKnownChunks(ViewNode& node, uint64_t offset, std::span<char> out) {
+  FileContent* content = node.content();
+  if (content == nullptr) return false;
+  while (!out.empty()) {
+    const uint64_t index = offset / kChunkSize;
+    const size_t at = offset % kChunkSize;
+    const size_t length = std::min<size_t>(out.size(), kChunkSize - at);
+    Chunk* chunk = content->FindChunk(index);
+    if (chunk == nullptr || !chunk->known) return false;
+    if (!chunk->layer && !chunk->present && offset < content->base_end) return false;
+    const size_t have = chunk->present && chunk->bytes.size() > at
+                            ? std::min(length, chunk->bytes.size() - at)
+                            : 0;
+    if (have > 0) std::memcpy(out.data(), chunk->bytes.data() + at, have);
+    if (have < length) std::memset(out.data() + have, 0, length - have);
+    out = out.subspan(length);
+    offset += length;
+  }
+  return true;
+}
+
+// Reads piece by piece, loading what is not in memory. What the base has is not kept.
+Result<size_t> FileIo::ReadChunksLocked(ViewNode& node, uint64_t offset, std::span<char> out) {
+  const size_t total = out.size();
+  while (!out.empty()) {
+    const uint64_t index = offset / kChunkSize;
+    const size_t length = std::min<size_t>(out.size(), kChunkSize - offset % kChunkSize);
+    AGENTFS_TRY(nodes_.LoadChunkLocked(node, index));
+    FileContent& content = *node.content();
+    Chunk& chunk = content.chunk(index);
+    std::span<char> piece = out.first(length);
+    if (!chunk.layer && !chunk.present && offset < content.base_end) {
+      const size_t from_base = std::min<uint64_t>(length, content.base_end - offset);
+      AGENTFS_ASSIGN(size_t got, ReadBase(BaseOfLocked(node), offset, piece.first(from_base)));
+      std::fill(piece.begin() + static_cast<ptrdiff_t>(got), piece.end(), 0);
+    } else {
+      CopyKnownChunks(node, offset, piece);
+    }
+    out = out.subspan(length);
+    offset += length;
+  }
+  return total;
+}
+
+Result<std::vector<FileIo::Piece>> FileIo::PiecesLocked(ViewNode& node, uint64_t offset,
+                                                        std::span<char> out) {
+  std::vector<Piece> pieces;
+  const uint64_t base_end = node.content() ? node.content()->base_end : 0;
+  auto add = [&](Piece::Source source, ObjectId object, size_t length) {
+    Piece* last = pieces.empty() ? nullptr : &pieces.back();
+    if (last != nullptr && last->source == source && last->object == object) {
+      last->out = {last->out.data(), last->out.size() + length};
+    } else {
+      pieces.push_back({source, object, offset, out.first(length)});
+    }
+    out = out.subspan(length);
+    offset += length;
+  };
+  auto add_unmapped = [&](size_t length) {
+    const size_t base = offset < base_end ? std::min<uint64_t>(length, base_end - offset) : 0;
+    if (base > 0) add(Piece::Source::kBase, ObjectId(), base);
+    if (length > base) add(Piece::Source::kHole, ObjectId(), length - base);
+  };
+  while (!out.empty()) {
+    const uint64_t index = offset / kSpanSize;
+    const uint64_t start = index * kSpanSize;
+    const uint64_t end = std::min(offset + out.size(), start + kSpanSize);
+    AGENTFS_ASSIGN(Span * span, nodes_.LoadSpanLocked(node, index));
+    for (const Run& run : span->runs) {
+      const uint64_t run_start = start + uint64_t{run.start} * kPageSize;
+      const uint64_t run_end = run_start + uint64_t{run.count} * kPageSize;
+      if (run_end <= offset || run_start >= end) continue;
+      if (run_start > offset) add_unmapped(run_start - offset);
+      const size_t length = std::min(run_end, end) - offset;
+      add(run.object ? Piece::Source::kObject : Piece::Source::kHole, run.object, length);
+    }
+    if (offset < end) add_unmapped(end - offset);
+  }
+  return pieces;
+}
+
+Result<void> FileIo::ReadPieces(const std::vector<Piece>& pieces, const BaseSource& base) {
+  for (const Piece& piece : pieces) {
+    switch (piece.source) {
+      case Piece::Source::kHole:
+        std::fill(piece.out.begin(), piece.out.end(), 0);
+        break;
+      case Piece::Source::kObject: {
+        AGENTFS_ASSIGN(auto object, volume_.blobs->Open(piece.object));
+        AGENTFS_TRY(object->Read(piece.offset, piece.out));
+        break;
+      }
+      case Piece::Source::kBase: {
+        AGENTFS_ASSIGN(size_t got, ReadBase(base, piece.offset, piece.out));
+        std::fill(piece.out.begin() + static_cast<ptrdiff_t>(got), piece.out.end(), 0);
+        break;
+      }
+    }
+  }
+  return Ok();
+}
+
+Result<void> FileIo::ReadFullyLocked(ViewNode& node, uint64_t offset, std::span<char> out) {
+  const uint64_t size = SizeLocked(node);
+  const size_t inside =
+      offset < size ? static_cast<size_t>(std::min<uint64_t>(out.size(), size - offset)) : 0;
+  std::fill(out.begin() + static_cast<ptrdiff_t>(inside), out.end(), 0);
+  out = out.first(inside);
+  switch (node.kind) {
+    case ContentKind::kNone:
+      std::fill(out.begin(), out.end(), 0);
+      return Ok();
+    case ContentKind::kChunks:
+      AGENTFS_TRY(ReadChunksLocked(node, offset, out));
+      return Ok();
+    case ContentKind::kObject: {
+      AGENTFS_ASSIGN(auto pieces, PiecesLocked(node, offset, out));
+      return ReadPieces(pieces, BaseOfLocked(node));
+    }
+    case ContentKind::kBase: {
+      AGENTFS_ASSIGN(size_t got, ReadBase(BaseOfLocked(node), offset, out));
+      std::fill(out.begin() + static_cast<ptrdiff_t>(got), out.end(), 0);
+      return Ok();
+    }
+  }
+  return Error(EIO);
+}
+
+Result<size_t> FileIo::Read(ViewNode& node, uint64_t offset, std::span<char> out) {
+  std::vector<Piece> pieces;
+  BaseSource base;
+  bool whole_base = false, touch = false;
+  {
+    AGENTFS_ASSIGN(NodeLock lock, NodeLock::Take(nodes_, node, LockMode::kShared));
+    if (node.IsDirectory()) return Error(EISDIR);
+    if (!node.IsRegular()) return Error(EINVAL);
+    whole_base = node.kind == ContentKind::kBase;
+    base = BaseOfLocked(node);
+    if (!whole_base) {
+      if (offset >= node.size) return size_t{0};
+      out = out.first(std::min<uint64_t>(out.size(), node.size - offset));
+      touch = node.HasRecord() && AccessTimeIsStale(node, Now());
+      if (node.kind == ContentKind::kChunks && CopyKnownChunks(node, offset, out)) {
+        lock.Unlock();
+        if (touch) TouchAccessTime(node);
+        return out.size();
+      }
+    }
+  }
+  if (whole_base) return ReadBase(base, offset, out);
+  {
+    AGENTFS_ASSIGN(NodeLock lock, NodeLock::Take(nodes_, node, LockMode::kExclusive));
+    if (offset >= node.size) return size_t{0};
+    out = out.first(std::min<uint64_t>(out.size(), node.size - offset));
+    base = BaseOfLocked(node);
+    if (node.kind == ContentKind::kObject) {
+      AGENTFS_ASSIGN(pieces, PiecesLocked(node, offset, out));
+    } else {
+      AGENTFS_TRY(ReadFullyLocked(node, offset, out));
+    }
+  }
+  AGENTFS_TRY(ReadPieces(pieces, base));
+  if (touch) TouchAccessTime(node);
+  return out.size();
+}
+
+// Best effort: a read does not fail because its time could not be noted.
+void FileIo::TouchAccessTime(ViewNode& node) {
+  if (nodes_.read_only()) return;
+  Result<NodeLock> lock = NodeLock::Take(nodes_, node, LockMode::kExclusive);
+  if (!lock.ok()) return;
+  const Timestamp now = Now();
+  if (!node.HasRecord() || !AccessTimeIsStale(node, now)) return;
+  Journal::Change change(nodes_.journal());
+  node.atime = now;
+  nodes_.PutNode(change, node);
+}
+
+}  // namespace agentfs

@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/journal.h"
+
+#include <utility>
+
+#include "absl/time/time.h"
+
+namespace agentfs {
+namespace {
+
+// What a mutation costs in memory besides its bytes.
+constexpr uint64_t kMutationOverhead = sizeof(Mutation);
+// How long to wait before writing again to a store that refused.
+constexpr absl::Duration kRetryInterval = absl::Milliseconds(500);
+
+uint64_t Weight(const Mutation& mutation) {
+  return kMutationOverhead + mutation.key.size() + mutation.value.size() + mutation.blob.size();
+}
+
+}  // namespace
+
+Journal::Journal(Store& store, const Options& options, Hooks hooks)
+    : store_(store), options_(options), hooks_(std::move(hooks)) {
+  {
+    absl::MutexLock lock(&append_mu_);
+    current_ = std::make_unique<Pending>();
+    current_->sequence = 1;
+  }
+  thread_ = std::thread([this] { Run(); });
+}
+
+Journal::~Journal() { (void)Close(); }
+
+// ---- appending
+
+void Journal::CountLocked(const Mutation& mutation) {
+  const uint64_t bytes = Weight(mutation);
+  current_->batch.bytes += bytes;
+  pending_bytes_.fetch_add(bytes, std::memory_order_relaxed);
+}
+
+void Journal::MarkDirty() {
+  const bool urgent = pending_bytes_.load(std::memory_order_relaxed) > options_.max_pending_bytes / 4;
+  if (dirty_.load(std::memory_order_relaxed) && !urgent) return;
+  if (!dirty_.exchange(true) || urgent) {
+    absl::MutexLock lock(&mu_);
+    work_.Signal();
+  }
+}
+
+Mutation* Journal::Change::Put(TableId table, std::string key, std::string value, Buffer blob) {
+  Mutation* slot;
+  {
+    absl::MutexLock lock(&journal_.append_mu_);
+    slot = &journal_.current_->batch.mutations.emplace_back(
+        Mutation{table, Mutation::Kind::kPut, std::move(key), std::move(value), std::move(blob)});
+    journal_.CountLocked(*slot);
+  }
+  journal_.MarkDirty();
+  return slot;
+}
+
+void Journal::Change::Delete(TableId table, std::string key) {
+  {
+    absl::MutexLock lock(&journal_.append_mu_);
+    Mutation& mutation = journal_.current_->batch.mutations.emplace_back(
+        Mutation{table, Mutation::Kind::kDelete, std::move(key), {}, {}});
+    journal_.CountLocked(mutation);
+  }
+  journal_.MarkDirty();
+}
+
+void Journal::Change::Pin(ViewNode& node) {
+  absl::MutexLock lock(&journal_.append_mu_);
+  journal_.current_->pins.emplace_back(node);
+}
+
+void Journal::Change::ObjectWritten(std::shared_ptr<BlobObject> object) {
+  absl::MutexLock lock(&journal_.append_mu_);
+  auto& objects = journal_.current_->objects;
+  if (objects.empty() || objects.back() != object) objects.push_back(std::move(object));
+}
+
+void Journal::Change::AfterCommit(std::function<void()> work) {
+  {
+    absl::MutexLock lock(&journal_.append_mu_);
+    journal_.current_->after_commit.push_back(std::move(work));
+  }
+  journal_.MarkDirty();
+}
+
+void Journal::Exclusive::Put(TableId table, std::string key, std::string value) {
+  {
+    absl::MutexLock lock(&journal_.append_mu_);
+    journal_.CountLocked(journal_.current_->batch.mutations.emplace_back(
+        Mutation{table, Mutation::Kind::kPut, std::move(key), std::move(value), {}}));
+  }
+  journal_.MarkDirty();
+}
+
+void Journal::Exclusive::Delete(TableId table, std::string key) {
+  {
+    absl::MutexLock lock(&journal_.append_mu_);
+    journal_.CountLocked(journal_.current_->batch.mutations.emplace_back(
+        Mutation{table, Mutation::Kind::kDelete, std::move(key), {}, {}}));
+  }
+  journal_.MarkDirty();
+}
+
+void Journal::PutAtSeal(TableId table, std::string key, std::string value) {
+  absl::MutexLock lock(&append_mu_);
+  CountLocked(current_->batch.mutations.emplace_back(
+      Mutation{table, Mutation::Kind::kPut, std::move(key), std::move(value), {}}));
+}
+
+Result<void> Journal::Admit(Growth growth) {
+  if (growth == Growth::kGrows && error_.load(std::memory_order_relaxed) != 0) [[unlikely]] {
+    absl::MutexLock lock(&mu_);
+    return last_error_;
+  }
+  if (pending_bytes_.load(std::memory_order_relaxed) <= options_.max_pending_bytes) [[likely]] {
+    return Ok();
+  }
+  absl::MutexLock lock(&mu_);
+  while (pending_bytes_.load() > options_.max_pending_bytes && !stopping_) {
+    if (error_.load() != 0) return growth == Growth::kGrows ? Result<void>(last_error_) : Ok();
+    work_.Signal();
+    done_.Wait(&mu_);
+  }
+  return Ok();
+}
+
+// ---- waiting
+
+Result<void> Journal::AwaitBatch(uint64_t batch, Durability durability) {
+  absl::MutexLock lock(&mu_);
+  const uint64_t failures = failures_;
+  const bool synced = durability == Durability::kSynced;
+  if (synced && synced_ + 1 >= batch && !dirty_.load()) return Ok();
+  (synced ? wanted_synced_ : wanted_) = std::max(synced ? wanted_synced_ : wanted_, batch);
+  work_.Signal();
+  while ((synced ? synced_ : committed_.load()) < batch) {
+    if (failures_ != failures) return last_error_;
+    if (stopping_ && !thread_.joinable()) return Error(EBADF);
+    done_.Wait(&mu_);
+  }
+  return Ok();
+}
+
+Result<void> Journal::Flush(Durability durability) {
+  const uint64_t batch = sequence_.load();
+  if (durability == Durability::kNone && !dirty_.load()) return AwaitBatch(batch - 1, durability);
+  return AwaitBatch(batch, durability);
+}
+
+Result<void> Journal::WaitCommitted(uint64_t batch) {
+  if (IsCommitted(batch)) return Ok();
+  return AwaitBatch(batch, Durability::kNone);
+}
+
+Result<void> Journal::Close() {
+  {
+    absl::MutexLock lock(&mu_);
+    if (stopping_) return Ok();
+  }
+  Result<void> flushed = Flush(Durability::kSynced);
+  {
+    absl::MutexLock lock(&mu_);
+    stopping_ = true;
+    work_.Signal();
+    done_.SignalAll();
+  }
+  if (thread_.joinable()) thread_.join();
+  return flushed;
+}
+
+// ---- the committer's thread
+
+bool Journal::AwaitWork(Durability* durability) {
+  absl::MutexLock lock(&mu_);
+  while (!stopping_ && !dirty_.load() && !MustCommit() && failed_ == nullptr) work_.Wait(&mu_);
+  if (!stopping_ && failed_ != nullptr) {
+    work_.WaitWithTimeout(&mu_, kRetryInterval);
+  } else {
+    const absl::Time deadline = absl::Now() + absl::Milliseconds(options_.interval_ms);
+    while (!stopping_ && !MustCommit()) {
+      if (work_.WaitWithDeadline(&mu_, deadline)) break;
+    }
+  }
+  *durability = wanted_synced_ > synced_ ? Durability::kSynced : Durability::kNone;
+  return !stopping_ || dirty_.load();
+}
+
+void Journal::Run() {
+  Durability durability = Durability::kNone;
+  while (AwaitWork(&durability)) {
+    Cycle(durability);
+    absl::MutexLock lock(&mu_);
+    if (stopping_) break;
+  }
+}
+
+void Journal::Cycle(Durability durability) {
+  if (failed_ != nullptr) {
+    auto pending = std::move(failed_);
+    if (Result<void> result = Commit(*pending, durability); !result.ok()) {
+      return Failed(std::move(pending), result.error());
+    }
+    Succeeded(std::move(pending), durability);
+  }
+  auto pending = Cut();
+  if (Result<void> result = Commit(*pending, durability); !result.ok()) {
+    return Failed(std::move(pending), result.error());
+  }
+  Succeeded(std::move(pending), durability);
+}
+
+std::unique_ptr<Journal::Pending> Journal::Cut() {
+  hooks_.before_seal();
+  auto next = std::make_unique<Pending>();
+  absl::MutexLock gate(&gate_);
+  hooks_.at_seal();
+  absl::MutexLock lock(&append_mu_);
+  next->sequence = current_->sequence + 1;
+  sequence_.store(next->sequence);
+  dirty_.store(false);
+  std::swap(next, current_);
+  return next;
+}
+
+Result<void> Journal::Commit(Pending& pending, Durability durability) {
+  for (auto& object : pending.objects) unsynced_objects_.insert(std::move(object));
+  pending.objects.clear();
+  if (durability == Durability::kSynced) {
+    for (const auto& object : unsynced_objects_) AGENTFS_TRY(object->Sync());
+    unsynced_objects_.clear();
+  }
+  if (pending.batch.empty() && durability == Durability::kNone) return Ok();
+  return store_.Commit(pending.batch, durability);
+}
+
+void Journal::Succeeded(std::unique_ptr<Pending> pending, Durability durability) {
+  error_.store(0);
+  committed_.store(pending->sequence, std::memory_order_release);
+  pending_bytes_.fetch_sub(pending->batch.bytes);
+  {
+    absl::MutexLock lock(&mu_);
+    if (durability == Durability::kSynced) synced_ = pending->sequence;
+    done_.SignalAll();
+  }
+  for (auto& work : pending->after_commit) work();
+  pending.reset();
+  hooks_.after_commit();
+}
+
+void Journal::Failed(std::unique_ptr<Pending> pending, Error error) {
+  failed_ = std::move(pending);
+  error_.store(error.code());
+  absl::MutexLock lock(&mu_);
+  last_error_ = std::move(error);
+  ++failures_;
+  done_.SignalAll();
+}
+
+}  // namespace agentfs

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The nodes of a view that are in memory, by id. It does not keep them there: references do.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/container/flat_hash_set.h"
+#include "absl/synchronization/mutex.h"
+#include "agentfs/filesystem.h"
+
+namespace agentfs {
+
+class ViewNodes;
+class ViewNode;
+
+// Thread-safe. Its locks are leaves: nothing else is locked while one is held.
+class NodeTable {
+ public:
+  explicit NodeTable(ViewNodes& owner) : owner_(owner) {}
+  ~NodeTable();
+
+  // The node with this id, made (unloaded) if it is not in memory.
+  NodeRef Get(NodeId id);
+  // The same, or null.
+  NodeRef Find(NodeId id);
+  // Gives back one reference of `node`; the last one destroys it.
+  void Release(ViewNode* node);
+  // References to all nodes in memory at some moment.
+  std::vector<NodeRef> All();
+  size_t size() const { return size_.load(std::memory_order_relaxed); }
+
+ private:
+  struct ById {
+    using is_transparent = void;
+    size_t operator()(NodeId id) const { return absl::Hash<uint64_t>{}(id.value); }
+    size_t operator()(const ViewNode* node) const;
+    bool operator()(const ViewNode* a, const ViewNode* b) const { return a == b; }
+    bool operator()(const ViewNode* a, NodeId b) const;
+    bool operator()(NodeId a, const ViewNode* b) const { return (*this)(b, a); }
+  };
+  struct Shard {
+    absl::Mutex mu;
+    absl::flat_hash_set<ViewNode*, ById, ById> nodes ABSL_GUARDED_BY(mu);
+  };
+  static constexpr size_t kShards = 16;
+  Shard& ShardOf(NodeId id) {
+    return shards_[(id.value * 0x9E3779B97F4A7C15u) >> 60];
+  }
+
+  ViewNodes& owner_;
+  std::atomic<size_t> size_{0};
+  std::array<Shard, kShards> shards_;
+};
+
+}  // namespace agentfs

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The view of a branch or of a snapshot: the one place with filesystem semantics.
+//
+// Every changing operation has the same four steps: Admit (may wait for the committer), lock the
+// nodes, prepare (load, copy up: may wait for a disk, may fail), then change memory and append the
+// rows under one Journal::Change, which cannot fail.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/synchronization/mutex.h"
+#include "agentfs/filesystem.h"
+#include "core/file_io.h"
+#include "core/view_nodes.h"
+
+namespace agentfs {
+
+class View final : public FileSystem {
+ public:
+  View(VolumeState& volume, Layer* layer, ViewNodes::Access access);
+  ~View() override;
+
+  NodeRef Root() override { return root_; }
+  Result<Found> Lookup(const Caller&, Node& parent, std::string_view name) override;
+  Result<Found> Create(const Caller&, Node& parent, std::string_view name, uint32_t mode) override;
+  Result<Found> MakeDirectory(const Caller&, Node& parent, std::string_view name,
+                              uint32_t mode) override;
+  Result<Found> MakeNode(const Caller&, Node& parent, std::string_view name, uint32_t mode,
+                         uint64_t rdev) override;
+  Result<Found> MakeSymlink(const Caller&, Node& parent, std::string_view name,
+                            std::string_view target) override;
+  Result<Found> CreateUnnamed(const Caller&, Node& parent, uint32_t mode) override;
+  Result<Attr> Link(const Caller&, Node& node, Node& parent, std::string_view name) override;
+  Result<void> Unlink(const Caller&, Node& parent, std::string_view name) override;
+  Result<void> RemoveDirectory(const Caller&, Node& parent, std::string_view name) override;
+  Result<void> Rename(const Caller&, Node& parent, std::string_view name, Node& new_parent,
+                      std::string_view new_name, RenameMode mode) override;
+  Result<std::string> ReadLink(const Caller&, Node& node) override;
+  Result<void> ReadDirectory(const Caller&, Node& node, uint64_t cursor,
+                             const DirVisitor& visit) override;
+  Result<void> ReadDirectoryPlus(const Caller&, Node& node, uint64_t cursor,
+                                 const DirAttrVisitor& visit) override;
+
+  Result<Attr> GetAttr(Node& node) override;
+  Result<Attr> SetAttr(const Caller&, Node& node, const AttrChange& change) override;
+  Result<void> Access(const Caller&, Node& node, int mask) override;
+  Result<std::string> GetXattr(const Caller&, Node& node, std::string_view name) override;
+  Result<std::vector<std::string>> ListXattrs(const Caller&, Node& node) override;
+  Result<void> SetXattr(const Caller&, Node& node, std::string_view name, std::string_view value,
+                        XattrMode mode) override;
+  Result<void> RemoveXattr(const Caller&, Node& node, std::string_view name) override;
+
+  Result<void> Open(const Caller&, Node& node, int flags) override;
+  Result<size_t> Read(Node& node, uint64_t offset, std::span<char> out) override;
+  Result<size_t> Write(const Caller&, Node& node, uint64_t offset,
+                       std::span<const char> data) override;
+  Result<uint64_t> Append(const Caller&, Node& node, std::span<const char> data) override;
+  Result<void> Allocate(const Caller&, Node& node, AllocateMode mode, uint64_t offset,
+                        uint64_t length) override;
+  Result<uint64_t> Seek(Node& node, uint64_t offset, SeekTarget target) override;
+  Result<uint64_t> CopyRange(const Caller&, Node& source, uint64_t source_offset, Node& target,
+                             uint64_t target_offset, uint64_t length) override;
+  Result<void> Sync(Node& node) override;
+  Result<FsStats> StatFs() override;
+
+  // ---- for the volume
+  ViewNodes& nodes() { return nodes_; }
+  // Runs `change` while no operation is under way.
+  void WithoutOperations(const std::function<void()>& change);
+  std::atomic<uint32_t> handles{0};  // given out and not given back
+
+ private:
+  // An operation under way; the outermost lock. Sharded, so that readers do not meet.
+  class Operation;
+  struct alignas(64) OperationLock {
+    absl::Mutex mu;
+  };
+
+  // What a name in a locked, loaded directory stands for.
+  struct Name {
+    NameEntry* entry = nullptr;    // what the layers say; may be a whiteout
+    std::optional<BaseStat> base;  // what the base says, where the layers say nothing
+    bool exists() const { return (entry && !entry->IsWhiteout()) || base; }
+  };
+  struct NewNode {
+    uint32_t mode = 0;
+    uint64_t rdev = 0;
+    std::string_view target;
+  };
+
+  Result<void> Admit(Growth growth);
+
+  // ---- view_names.cc
+  Result<NodeLock> LockDirectory(ViewNode& node, LockMode mode);
+  Result<Name> FindName(ViewNode& parent, std::string_view name);
+  Result<NodeRef> NodeOf(ViewNode& parent, std::string_view name, const Name& found);
+  Result<Found> MakeNew(const Caller&, Node& parent, std::string_view name, const NewNode& what);
+  Result<void> PrepareNew(const Caller&, ViewNode& parent) const;
+  NodeRef MakeNodeLocked(const Caller&, const ViewNode& parent, const NewNode& what);
+  Result<void> RemoveName(const Caller&, Node& parent, std::string_view name, bool directory);
+  Result<void> CheckRemove(const Caller&, ViewNode& parent, ViewNode& child, bool directory);
+  void SetEntry(Journal::Change& change, ViewNode& parent, std::string_view name,
+                const Name& found, NodeRef child, uint32_t type);
+  void RemoveEntry(Journal::Change& change, ViewNode& parent, std::string_view name,
+                   const Name& found);
+  void DropLink(Journal::Change& change, ViewNode& node, const Timestamp& now);
+  void TouchDirectory(Journal::Change& change, ViewNode& directory, const Timestamp& now);
+
+  // ---- view_listing.cc
+  Result<bool> IsEmptyLocked(ViewNode& directory);
+  Result<void> LoadListingLocked(ViewNode& directory, bool from_start);
+  struct Listed {
+    std::string name;
+    NodeId node;
+    uint32_t type;
+    uint64_t cursor;
+  };
+  Result<std::vector<Listed>> ListLocked(ViewNode& directory, uint64_t cursor);
+  Result<std::vector<Listed>> ListAfter(const Caller&, ViewNode& directory, uint64_t cursor);
+
+  // ---- view_rename.cc
+  struct RenameSide {
+    ViewNode& parent;
+    std::string_view name;
+    Name found;
+    NodeRef node;
+    std::vector<NodeId> ancestors = {};  // of the parent, itself among them; if the parents differ
+  };
+  Result<void> RenameLocked(const Caller&, RenameSide& from, RenameSide& to, RenameMode mode);
+  Result<void> CheckRename(const Caller&, const RenameSide& from, const RenameSide& to,
+                           RenameMode mode);
+  // From the directory up to the root, both included.
+  Result<std::vector<NodeId>> AncestorsOf(ViewNode& node);
+  void Exchange(const RenameSide& from, const RenameSide& to);
+  void Replace(const RenameSide& from, const RenameSide& to);
+
+  // ---- view_attr.cc
+  Result<void> CheckSetAttr(const Caller&, ViewNode& node, const AttrChange& change);
+  static void ApplyAttr(const Caller&, ViewNode& node, const AttrChange& change);
+
+  ViewNodes nodes_;
+  FileIo io_;
+  NodeRef root_;
+  // Held by renames between two directories; before any node's lock.
+  absl::Mutex rename_mu_;
+  std::array<OperationLock, 8> operations_;
+};
+
+// Every entry point of the view holds one.
+class View::Operation {
+ public:
+  explicit Operation(View& view);
+  ~Operation() { mu_.ReaderUnlock(); }
+  Operation(const Operation&) = delete;
+  Operation& operator=(const Operation&) = delete;
+
+ private:
+  absl::Mutex& mu_;
+};
+
+}  // namespace agentfs

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Attributes, extended attributes, link targets.
+#include <unistd.h>
+
+#include <utility>
+
+#include "base/clock.h"
+#include "core/permissions.h"
+#include "core/view.h"
+
+namespace agentfs {
+namespace {
+
+constexpr size_t kMaxXattrValue = 65536;
+
+}  // namespace
+
+Result<Attr> View::GetAttr(Node& base_node) {
+  Operation operation(*this);
+  ViewNode& node = AsViewNode(base_node);
+  AGENTFS_ASSIGN(NodeLock lock, NodeLock::Take(nodes_, node, LockMode::kShared));
+  return nodes_.AttrLocked(node);
+}
+
+Result<void> View::Access(const Caller& caller, Node& base_node, int mask) {
+  Operation operation(*this);
+  ViewNode& node = AsViewNode(base_node);
+  AGENTFS_ASSIGN(NodeLock lock, NodeLock::Take(nodes_, node, LockMode::kShared));
+  const bool plain = node.IsRegular() || node.IsDirectory() || node.type() == S_IFLNK;
+  if ((mask & W_OK) != 0 && nodes_.read_only() && plain) return Error(EROFS);
+  return CheckAccess(caller, node, mask);
+}
+
+Result<std::string> View::ReadLink(const Caller&, Node& base_node) {
+  Operation operation(*this);
+  ViewNode& node = AsViewNode(base_node);
+  AGENTFS_ASSIGN(NodeLock lock, NodeLock::Take(nodes_, node, LockMode::kShared));
+  if (node.type() != S_IFLNK) return Error(EINVAL);
+  if (node.target() != nullptr) return *node.target();
+  return nodes_.volume().base->ReadLink(node.base->path);
+}
+
+// ---- setattr
+
+Result<void> View::CheckSetAttr(const Caller& caller, ViewNode& node, const AttrChange& change) {
+  if (change.size) {
+    if (node.IsDirectory()) return Error(EISDIR);
+    if (!node.IsRegular()) return Error(EINVAL);
+    if (*change.size > kMaxFileSize) return Error(EINVAL);
+  }
+  if (change.uid || change.gid) AGENTFS_TRY(CheckChown(caller, node, change));
+  if (change.mode) {
+    if (!IsOwner(caller, node)) return Error(EPERM);
+    if (node.type() == S_IFLNK) return Error(EOPNOTSUPP);
+  }
+  return CheckTimes(caller, node, change);
+}
+
+// The node's fields; the size is not among them. ctime is set by the caller.
+void View::ApplyAttr(const Caller& caller, ViewNode& node, const AttrChange& change) {
+  const Timestamp now = Now();
+  if (change.uid) node.uid = *change.uid;
+  if (change.gid) node.gid = *change.gid;
+  // A change of owner takes set-id bits away, also from root: Linux does so for files.
+  if ((change.uid || change.gid) && !node.IsDirectory() && !change.mode) {
+    node.mode &= ~uint32_t{S_ISUID};
+    if ((node.mode & S_IXGRP) != 0) node.mode &= ~uint32_t{S_ISGID};
+  }
+  if (change.mode) node.mode = ModeAfterChmod(caller, node, *change.mode);
+  if (change.size && caller.uid != 0) {
+    node.mode &= ~uint32_t{S_ISUID};
+    if ((node.mode & S_IXGRP) != 0) node.mode &= ~uint32_t{S_ISGID};
+  }
+  if (change.atime) node.atime = *change.atime;
+  if (change.mtime) node.mtime = *change.mtime;
+  if (change.atime_now) node.atime = now;
+  if (change.mtime_now) node.mtime = now;
+  node.ctime = now;
+}
+
+Result<Attr> View::SetAttr(const Caller& caller, Node& base_node, const AttrChange& change) {
+  Operation operation(*this);
+  const bool frees = change.size && *change.size == 0;
+  AGENTFS_TRY(Admit(frees ? Growth::kFrees : Growth::kGrows));
+  ViewNode& node = AsViewNode(base_node);
+  AGENTFS_ASSIGN(NodeLock lock, NodeLock::Take(nodes_, node, LockMode::kExclusive));
+  AGENTFS_TRY(CheckSetAttr(caller, node, change));
+  AGENTFS_TRY(nodes_.PrepareRecordLocked(node));
+  if (change.size) {
+    AGENTFS_TRY(io_.SetSizeLocked(node, *change.size, [&] {
+      const Timestamp now = Now();
+      node.mtime = now;
+      ApplyAttr(caller, node, change);
+    }));
+  } else {
+    Journal::Change journal_change(nodes_.journal());
+    ApplyAttr(caller, node, change);
+    nodes_.PutNode(journal_change, node);
+  }
+  return nodes_.AttrLocked(node);
+}
+
+// ---- extended attributes
+
+Result<std::string> View::GetXattr(const Caller& caller, Node& base_node, std::string_view name) {
+  Operation operation(*this);
+  ViewNode& node = AsViewNode(base_node);
+  AGENTFS_ASSIGN(NodeLock lock, NodeLock::Take(nodes_, node, LockMode::kExclusive));
+  AGENTFS_TRY(CheckXattr(caller, node, name, false));
+  if (!node.HasRecord()) return nodes_.volume().base->GetXattr(node.base->path, name);
+  AGENTFS_TRY(nodes_.LoadXattrsLocked(node));
+  auto it = node.xattrs->find(name);
+  if (it == node.xattrs->end()) return Error(ENODATA);
+  return std::string(it->second.view());
+}
+
+Result<std::vector<std::string>> View::ListXattrs(const Caller& caller, Node& base_node) {
+  Operation operation(*this);
+  ViewNode& node = AsViewNode(base_node);
+  AGENTFS_ASSIGN(NodeLock lock, NodeLock::Take(nodes_, node, LockMode::kExclusive));
+  std::vector<std::string> names;
+  if (!node.HasRecord()) {
+    AGENTFS_ASSIGN(names, nodes_.volume().base->ListXattrs(node.base->path));
+  } else {
+    AGENTFS_TRY(nodes_.LoadXattrsLocked(node));
+    for (const auto& [name, value] : *node.xattrs) names.push_back(name);
+  }
+  if (caller.uid != 0) {
+    std::erase_if(names, [](const std::string& name) { return name.starts_with("trusted."); });
+  }
+  return names;
+}
+
+Result<void> View::SetXattr(const Caller& caller, Node& base_node, std::string_view name,
+                            std::string_view value, XattrMode mode) {
+  Operation operation(*this);
+  AGENTFS_TRY(Admit(Growth::kGrows));
+  ViewNode& node = AsViewNode(base_node);
+  AGENTFS_ASSIGN(NodeLock lock, NodeLock::Take(nodes_, node, LockMode::kExclusive));
+  AGENTFS_TRY(CheckXattr(caller, node, name, true));
+  if (value.size() > kMaxXattrValue) return Error(E2BIG);
+  AGENTFS_TRY(nodes_.PrepareRecordLocked(node));
+  AGENTFS_TRY(nodes_.LoadXattrsLocked(node));
+  const bool exists = node.xattrs->find(name) != node.xattrs->end();
+  if (mode == XattrMode::kCreate && exists) return Error(EEXIST);
+  if (mode == XattrMode::kReplace && !exists) return Error(ENODATA);
+  Buffer bytes = Buffer::Copy(value);
+  Journal::Change change(nodes_.journal());
+  node.ctime = Now();
+  nodes_.PutNode(change, node);
+  nodes_.PutXattr(change, node, name, &bytes);
+  (*node.xattrs)[std::string(name)] = std::move(bytes);
+  return Ok();
+}
+
+Result<void> View::RemoveXattr(const Caller& caller, Node& base_node, std::string_view name) {
+  Operation operation(*this);
+  AGENTFS_TRY(Admit(Growth::kFrees));
+  ViewNode& node = AsViewNode(base_node);
+  AGENTFS_ASSIGN(NodeLock lock, NodeLock::Take(nodes_, node, LockMode::kExclusive));
+  AGENTFS_TRY(CheckXattr(caller, node, name, true));
+  AGENTFS_TRY(nodes_.PrepareRecordLocked(node));
+  AGENTFS_TRY(nodes_.LoadXattrsLocked(node));
+  auto it = node.xattrs->find(name);
+  if (it == node.xattrs->end()) return Error(ENODATA);
+  Journal::Change change(nodes_.journal());
+  node.ctime = Now();
+  nodes_.PutNode(change, node);
+  nodes_.PutXattr(change, node, name, nullptr);
+  node.xattrs->erase(it);
+  return Ok();
+}
+
+}  // namespace agentfs

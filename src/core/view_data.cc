@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Data: the entry points; core/file_io.h does the work.
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "core/permissions.h"
+#include "core/view.h"
+#include "sys/fs_stats.h"
+
+namespace agentfs {
+namespace {
+
+constexpr size_t kCopyPiece = size_t{1} << 20;
+constexpr uint64_t kUnlimitedBlocks = uint64_t{1} << 40;
+
+Result<void> CheckRegular(const ViewNode& node) {
+  if (node.IsDirectory()) return Error(EISDIR);
+  if (!node.IsRegular()) return Error(EINVAL);
+  return Ok();
+}
+
+}  // namespace
+
+Result<void> View::Open(const Caller& caller, Node& base_node, int flags) {
+  ViewNode& node = AsViewNode(base_node);
+  const int access = flags & O_ACCMODE;
+  const bool writes = access != O_RDONLY;
+  const bool truncates = (flags & O_TRUNC) != 0;
+  {
+    Operation operation(*this);
+    AGENTFS_ASSIGN(NodeLock lock, NodeLock::Take(nodes_, node, LockMode::kShared));
+    if (node.type() == S_IFLNK) return Error(ELOOP);
+    if ((writes || truncates) && node.IsDirectory()) return Error(EISDIR);
+    if ((flags & O_DIRECTORY) != 0 && !node.IsDirectory()) return Error(ENOTDIR);
+    int mask = access == O_WRONLY ? W_OK : access == O_RDWR ? R_OK | W_OK : R_OK;
+    if (truncates) mask |= W_OK;
+    AGENTFS_TRY(CheckAccess(caller, node, mask));
+    if (nodes_.read_only() && (writes || truncates) && node.IsRegular()) return Error(EROFS);
+    if (!truncates || !node.IsRegular()) return Ok();
+  }
+  AttrChange change;
+  change.size = 0;
+  // The check was made above; a file's owner may open what its mode lets nobody truncate.
+  AGENTFS_TRY(SetAttr(caller, node, change));
+  return Ok();
+}
+
+Result<size_t> View::Read(Node& node, uint64_t offset, std::span<char> out) {
+  Operation operation(*this);
+  return io_.Read(AsViewNode(node), offset, out);
+}
+
+Result<size_t> View::Write(const Caller& caller, Node& base_node, uint64_t offset,
+                           std::span<const char> data) {
+  Operation operation(*this);
+  AGENTFS_TRY(Admit(Growth::kGrows));
+  ViewNode& node = AsViewNode(base_node);
+  AGENTFS_ASSIGN(NodeLock lock, NodeLock::Take(nodes_, node, LockMode::kExclusive));
+  AGENTFS_TRY(CheckRegular(node));
+  return io_.WriteLocked(caller, node, offset, data);
+}
+
+Result<uint64_t> View::Append(const Caller& caller, Node& base_node, std::span<const char> data) {
+  Operation operation(*this);
+  AGENTFS_TRY(Admit(Growth::kGrows));
+  ViewNode& node = AsViewNode(base_node);
+  AGENTFS_ASSIGN(NodeLock lock, NodeLock::Take(nodes_, node, LockMode::kExclusive));
+  AGENTFS_TRY(CheckRegular(node));
+  AGENTFS_ASSIGN(Attr attr, nodes_.AttrLocked(node));
+  AGENTFS_TRY(io_.WriteLocked(caller, node, attr.size, data));
+  return attr.size;
+}
+
+Result<void> View::Allocate(const Caller& caller, Node& base_node, AllocateMode mode,
+                            uint64_t offset, uint64_t length) {
+  Operation operation(*this);
+  AGENTFS_TRY(Admit(mode == AllocateMode::kPunchHole ? Growth::kFrees : Growth::kGrows));
+  ViewNode& node = AsViewNode(base_node);
+  AGENTFS_ASSIGN(NodeLock lock, NodeLock::Take(nodes_, node, LockMode::kExclusive));
+  if (node.IsDirectory()) return Error(EISDIR);
+  if (!node.IsRegular()) return Error(ENODEV);
+  return io_.AllocateLocked(caller, node, mode, offset, length);
+}
+
+Result<uint64_t> View::Seek(Node& base_node, uint64_t offset, SeekTarget target) {
+  Operation operation(*this);
+  ViewNode& node = AsViewNode(base_node);
+  AGENTFS_ASSIGN(NodeLock lock, NodeLock::Take(nodes_, node, LockMode::kExclusive));
+  AGENTFS_TRY(CheckRegular(node));
+  return io_.SeekLocked(node, offset, target);
+}
+
+Result<uint64_t> View::CopyRange(const Caller& caller, Node& source, uint64_t source_offset,
+                                 Node& target, uint64_t target_offset, uint64_t length) {
+  if (source_offset > kMaxFileSize || target_offset > kMaxFileSize) return Error(EINVAL);
+  length = std::min({length, kMaxFileSize - source_offset, kMaxFileSize - target_offset});
+  {
+    AGENTFS_ASSIGN(Attr attr, GetAttr(source));
+    if (S_ISDIR(attr.mode)) return Error(EISDIR);
+    if (!S_ISREG(attr.mode)) return Error(EINVAL);
+    length = source_offset < attr.size ? std::min(length, attr.size - source_offset) : 0;
+  }
+  if (source.id() == target.id()) {
+    const uint64_t low = std::min(source_offset, target_offset);
+    const uint64_t high = std::max(source_offset, target_offset);
+    if (high - low < length) return Error(EINVAL);
+  }
+  std::vector<char> buffer(std::min<uint64_t>(length, kCopyPiece));
+  uint64_t copied = 0;
+  while (copied < length) {
+    const size_t piece = std::min<uint64_t>(buffer.size(), length - copied);
+    AGENTFS_ASSIGN(size_t got, Read(source, source_offset + copied, {buffer.data(), piece}));
+    if (got == 0) break;
+    Result<size_t> put = Write(caller, target, target_offset + copied, {buffer.data(), got});
+    if (!put.ok()) return copied > 0 ? Result<uint64_t>(copied) : put.error();
+    copied += got;
+  }
+  return copied;
+}
+
+Result<void> View::Sync(Node&) {
+  // No operation is held: a restore need not wait for the disk.
+  if (nodes_.read_only()) return Ok();
+  return nodes_.journal().Flush(Durability::kSynced);
+}
+
+Result<FsStats> View::StatFs() {
+  Operation operation(*this);
+  VolumeState& volume = nodes_.volume();
+  FsStats stats;
+  stats.blocks = stats.blocks_free = stats.blocks_available = kUnlimitedBlocks;
+  stats.files = stats.files_free = kUnlimitedBlocks;
+  if (!volume.options.state_directory.empty()) {
+    AGENTFS_ASSIGN(stats, HostFsStats(volume.options.state_directory));
+  } else if (volume.base != nullptr) {
+    AGENTFS_ASSIGN(stats, volume.base->StatFs());
+  }
+  const Limits& limits = volume.options.limits;
+  if (limits.max_total_bytes != 0) {
+    const uint64_t used = static_cast<uint64_t>(std::max<int64_t>(0, volume.stored_bytes.load()));
+    stats.blocks = limits.max_total_bytes / stats.block_size;
+    const uint64_t free =
+        limits.max_total_bytes > used ? (limits.max_total_bytes - used) / stats.block_size : 0;
+    stats.blocks_free = std::min(stats.blocks_free, free);
+    stats.blocks_available = std::min(stats.blocks_available, free);
+  }
+  return stats;
+}
+
+}  // namespace agentfs

@@ -1,0 +1,437 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Loading: from layers and base into memory.
+#include "core/view_nodes.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "store/codec.h"
+#include "store/schema.h"
+
+namespace agentfs {
+namespace {
+
+// Every versioned key ends with its layer.
+LayerId LayerOfKey(std::string_view key) {
+  if (key.size() < 8) return LayerId();
+  return LayerId(KeyReader(key.substr(key.size() - 8)).Int());
+}
+
+std::string_view GroupOfKey(std::string_view key) {
+  return key.substr(0, key.size() < 8 ? 0 : key.size() - 8);
+}
+
+Error Damaged(std::string_view table, NodeId node) {
+  return Error(EBADMSG,
+               "the row of node " + std::to_string(node.value) + " in table " +
+                   std::string(table) + " cannot be read: it is damaged",
+               "run `agentfs fsck`");
+}
+
+}  // namespace
+
+std::string JoinBasePath(const std::string& directory, std::string_view name) {
+  std::string path;
+  path.reserve(directory.size() + 1 + name.size());
+  path.append(directory);
+  if (!path.empty()) path.push_back('/');
+  path.append(name);
+  return path;
+}
+
+ViewNodes::ViewNodes(VolumeState& volume, Layer* layer, Access access)
+    : volume_(volume), access_(access), layer_(layer), table_(*this) {}
+
+ViewNodes::~ViewNodes() { volume_.content_cache.Forget(*this); }
+
+// ---- versions
+
+Result<bool> ViewNodes::FindNearest(TableId table, const std::string& prefix,
+                                    const RowReader& read) {
+  AGENTFS_TRY(journal().WaitCommitted(needed_batch_.load()));
+  absl::ReaderMutexLock lock(&volume_.versions_mu);
+  const Layer* top = layer();
+  const Layer* next = top;
+  while (next != nullptr) {
+    const std::string upper = KeyInt(next->id.value);
+    ScanRange range{table, prefix, std::nullopt, upper, Order::kDescending, false};
+    LayerId seen;
+    bool found = false;
+    Result<void> outcome;
+    AGENTFS_TRY(volume_.store->Scan(range, [&](const RowView& row) {
+      seen = LayerOfKey(row.key);
+      found = top->HasAncestor(seen);
+      if (found) outcome = read(row, seen);
+      return Visit::kStop;
+    }));
+    AGENTFS_TRY(outcome);
+    if (found) return true;
+    // The row is of another branch: go on below it at our nearest ancestor.
+    next = seen ? top->AncestorAtMost(seen) : nullptr;
+  }
+  return false;
+}
+
+Result<void> ViewNodes::ScanNearest(const ScanRange& range, const GroupReader& read) {
+  AGENTFS_TRY(journal().WaitCommitted(needed_batch_.load()));
+  absl::ReaderMutexLock lock(&volume_.versions_mu);
+  const Layer* top = layer();
+  Row best;
+  LayerId best_layer;
+  bool older = false;
+  Result<void> outcome;
+  auto emit = [&] {
+    if (best_layer && outcome.ok()) {
+      outcome = read(RowView{best.key, best.value, best.blob.view(), &best.blob}, best_layer, older);
+    }
+    best_layer = LayerId();
+    older = false;
+  };
+  AGENTFS_TRY(volume_.store->Scan(range, [&](const RowView& row) {
+    if (GroupOfKey(row.key) != GroupOfKey(best.key)) emit();
+    const LayerId seen = LayerOfKey(row.key);
+    if (top->HasAncestor(seen)) {
+      older = static_cast<bool>(best_layer);
+      best_layer = seen;
+      best.key.assign(row.key);
+      best.value.assign(row.value);
+      best.blob = row.blob.empty() ? Buffer() : row.TakeBlob();
+    }
+    return outcome.ok() ? Visit::kContinue : Visit::kStop;
+  }));
+  emit();
+  return outcome;
+}
+
+// ---- nodes
+
+Result<void> ViewNodes::Acquire(ViewNode& node, LockMode mode) {
+  if (mode == LockMode::kShared) {
+    node.mu.ReaderLock();
+    if (node.state == ViewNode::State::kLoaded) [[likely]] return Ok();
+    node.mu.ReaderUnlock();
+    AGENTFS_TRY(Acquire(node, LockMode::kExclusive));
+    node.mu.Unlock();
+    return Acquire(node, mode);
+  }
+  node.mu.Lock();
+  if (node.state == ViewNode::State::kLoaded) [[likely]] return Ok();
+  Result<void> loaded =
+      node.state == ViewNode::State::kGone ? Result<void>(Error(ESTALE)) : LoadLocked(node);
+  if (!loaded.ok()) node.mu.Unlock();
+  return loaded;
+}
+
+void ViewNodes::Release(ViewNode& node, LockMode mode) {
+  if (mode == LockMode::kShared) {
+    node.mu.ReaderUnlock();
+  } else {
+    node.mu.Unlock();
+  }
+}
+
+Result<void> ViewNodes::LoadLocked(ViewNode& node) {
+  const bool base_node = (node.id().value & kBaseNodeBit) != 0;
+  if (!base_node || volume_.changed_base_nodes.Contains(node.id())) {
+    AGENTFS_ASSIGN(const bool found, LoadRecordLocked(node));
+    if (found) return Ok();
+  }
+  if (node.id() == kRootNode) return LoadRootLocked(node);
+  if (node.base != nullptr) {
+    Result<BaseStat> stat = volume_.base->Stat(node.base->path);
+    if (stat.ok() && BaseNodeId(stat->identity) == node.id()) {
+      FillFromBase(node, std::string(node.base->path), *stat);
+      return Ok();
+    }
+  }
+  node.state = ViewNode::State::kGone;
+  return Error(ESTALE);
+}
+
+Result<void> ViewNodes::LoadRootLocked(ViewNode& root) {
+  if (volume_.base == nullptr) return Damaged("nodes", kRootNode);
+  AGENTFS_ASSIGN(BaseStat stat, volume_.base->Stat(""));
+  FillFromBase(root, "", stat);
+  return Ok();
+}
+
+Result<bool> ViewNodes::LoadRecordLocked(ViewNode& node) {
+  NodeRecord record;
+  LayerId layer;
+  AGENTFS_ASSIGN(const bool found,
+                 FindNearest(tables::kNodes, KeyInt(node.id().value),
+                             [&](const RowView& row, LayerId row_layer) -> Result<void> {
+                               layer = row_layer;
+                               if (!DecodeNode(row.value, &record)) {
+                                 return Damaged("nodes", node.id());
+                               }
+                               return Ok();
+                             }));
+  if (!found || record.nlink == 0) return false;
+  FillFromRecord(node, std::move(record), layer);
+  return true;
+}
+
+void ViewNodes::FillFromRecord(ViewNode& node, NodeRecord record, LayerId layer) {
+  node.mode = record.mode;
+  node.uid = record.uid;
+  node.gid = record.gid;
+  node.nlink = record.nlink;
+  node.rdev = record.rdev;
+  node.size = record.size;
+  node.atime = record.atime;
+  node.mtime = record.mtime;
+  node.ctime = record.ctime;
+  node.btime = record.btime;
+  node.parent = record.parent;
+  node.born = record.born;
+  node.kind = record.kind;
+  node.content_id = record.content;
+  node.stored = record.stored;
+  node.layer = layer;
+  node.base.reset();
+  if (record.has_base) {
+    node.base = std::make_unique<BaseLink>(
+        BaseLink{std::move(record.base_path), record.base_signature});
+  }
+  if (node.type() == S_IFLNK) {
+    node.part = std::make_unique<std::string>(std::move(record.target));
+  } else if (record.base_end != 0 || record.object) {
+    FileContent& content = node.NeedContent();
+    content.base_end = record.base_end;
+    content.object = record.object;
+    content.object_layer = layer;
+    content.object_recorded = static_cast<bool>(record.object);
+  }
+  node.state = ViewNode::State::kLoaded;
+}
+
+void ViewNodes::FillFromBase(ViewNode& node, std::string path, const BaseStat& stat) {
+  const Attr& attr = stat.attr;
+  node.mode = attr.mode;
+  node.uid = attr.uid;
+  node.gid = attr.gid;
+  node.nlink = attr.nlink;
+  node.rdev = static_cast<uint32_t>(attr.rdev);
+  node.size = attr.size;
+  node.atime = attr.atime;
+  node.mtime = attr.mtime;
+  node.ctime = attr.ctime;
+  node.btime = attr.btime;
+  node.stored = 0;
+  node.kind = node.IsRegular() ? ContentKind::kBase : ContentKind::kNone;
+  if (node.base == nullptr) node.base = std::make_unique<BaseLink>();
+  if (node.base->path != path) node.base->path = std::move(path);
+  node.base->signature = stat.signature;
+  node.state = ViewNode::State::kLoaded;
+}
+
+Result<NodeRef> ViewNodes::GetBaseNode(std::string path, const BaseStat& stat, NodeId parent) {
+  NodeRef ref = table_.Get(BaseNodeId(stat.identity));
+  ViewNode& node = AsViewNode(*ref);
+  absl::MutexLock lock(&node.mu);
+  if (node.state == ViewNode::State::kLoaded) {
+    if (!node.HasRecord()) {
+      node.orphan_layers.reset();
+      node.parent = parent;
+      FillFromBase(node, std::move(path), stat);
+    }
+    return ref;
+  }
+  if (volume_.changed_base_nodes.Contains(node.id())) {
+    AGENTFS_ASSIGN(const bool found, LoadRecordLocked(node));
+    if (found) return ref;
+  }
+  node.parent = parent;
+  FillFromBase(node, std::move(path), stat);
+  return ref;
+}
+
+Result<NodeRef> ViewNodes::ParentOf(ViewNode& node) {
+  if (node.id() == kRootNode) return NodeRef(&node);
+  NodeId parent;
+  std::string base_path;
+  {
+    AGENTFS_ASSIGN(NodeLock lock, NodeLock::Take(*this, node, LockMode::kShared));
+    parent = node.parent;
+    if (node.base != nullptr) base_path = node.base->path;
+  }
+  if (NodeRef ref = table_.Find(parent)) return ref;
+  const bool base_node = (parent.value & kBaseNodeBit) != 0;
+  if (parent && (!base_node || volume_.changed_base_nodes.Contains(parent))) {
+    return table_.Get(parent);
+  }
+  // A parent without a record: then the name, too, is the base's.
+  const size_t slash = base_path.rfind('/');
+  if (slash == std::string::npos) return table_.Get(kRootNode);
+  base_path.resize(slash);
+  AGENTFS_ASSIGN(BaseStat stat, volume_.base->Stat(base_path));
+  return GetBaseNode(std::move(base_path), stat, NodeId());
+}
+
+Result<BaseStat> ViewNodes::StatBaseLocked(const ViewNode& node) {
+  Result<BaseStat> stat = volume_.base->Stat(node.base->path);
+  if (!stat.ok()) return stat.code() == ENOENT ? Error(ESTALE) : stat.error();
+  const bool same = node.id() == kRootNode || BaseNodeId(stat->identity) == node.id();
+  if (!same) return Error(ESTALE);
+  return stat;
+}
+
+Result<Attr> ViewNodes::AttrLocked(ViewNode& node) {
+  Attr attr{node.id(),  node.mode, node.uid,   node.gid,   node.nlink, node.rdev,
+            node.size,  0,         node.atime, node.mtime, node.ctime, node.btime};
+  attr.blocks = (node.stored + 511) / 512;
+  if (node.base == nullptr || volume_.base == nullptr) return attr;
+  if (!node.HasRecord()) {
+    Result<BaseStat> stat = StatBaseLocked(node);
+    if (!stat.ok()) {
+      if (node.nlink == 0) return attr;  // unlinked here and gone there, but still in use
+      return stat.error();
+    }
+    const uint32_t nlink = node.nlink == 0 ? 0 : stat->attr.nlink;
+    attr = stat->attr;
+    attr.node = node.id();
+    attr.nlink = nlink;
+    return attr;
+  }
+  if (node.kind == ContentKind::kBase) {
+    if (Result<BaseStat> stat = StatBaseLocked(node); stat.ok()) {
+      attr.blocks = stat->attr.blocks;
+      attr.size = stat->attr.size;
+      if (!(stat->signature == node.base->signature)) attr.mtime = stat->attr.mtime;
+    }
+  } else if (node.content() != nullptr) {
+    attr.blocks += (node.content()->base_end + 511) / 512;
+  }
+  return attr;
+}
+
+// ---- what hangs on nodes
+
+Result<void> ViewNodes::LoadDirectoryLocked(ViewNode& node) {
+  if (node.directory() == nullptr) node.part = std::make_unique<Directory>();
+  Directory& directory = *node.directory();
+  if (directory.loaded) return Ok();
+  if (!node.HasRecord()) {
+    directory.loaded = true;
+    return Ok();
+  }
+  directory.Clear();
+  const std::string prefix = KeyInt(node.id().value);
+  AGENTFS_TRY(ScanNearest(
+      ScanRange{tables::kEntries, prefix, {}, {}, Order::kAscending, false},
+      [&](const RowView& row, LayerId layer, bool older) -> Result<void> {
+        auto key = ParseEntryKey(row.key);
+        NodeId child;
+        uint32_t type = 0;
+        if (!key || key->name.empty() || key->name.size() > 255 ||
+            !DecodeEntry(row.value, &child, &type)) {
+          return Damaged("entries", node.id());
+        }
+        NameEntry* entry = directory.Insert(key->name);
+        entry->id = child;
+        entry->layer = layer;
+        entry->type = static_cast<uint8_t>(type >> 12);
+        entry->shadows = older || node.base != nullptr;
+        return Ok();
+      }));
+  directory.loaded = true;
+  return Ok();
+}
+
+Result<void> ViewNodes::LoadXattrsLocked(ViewNode& node) {
+  if (node.xattrs != nullptr) return Ok();
+  auto loaded = std::make_unique<XattrMap>();
+  if (node.HasRecord()) {
+    const std::string prefix = KeyInt(node.id().value);
+    AGENTFS_TRY(ScanNearest(ScanRange{tables::kXattrs, prefix, {}, {}, Order::kAscending, false},
+                            [&](const RowView& row, LayerId, bool) -> Result<void> {
+                              auto key = ParseEntryKey(row.key);
+                              int64_t present = 0;
+                              if (!key || !DecodeInt(row.value, &present)) {
+                                return Damaged("xattrs", node.id());
+                              }
+                              if (present) (*loaded)[key->name] = Buffer::Copy(row.blob);
+                              return Ok();
+                            }));
+  } else if (node.base != nullptr) {
+    AGENTFS_ASSIGN(auto names, volume_.base->ListXattrs(node.base->path));
+    for (const std::string& name : names) {
+      Result<std::string> value = volume_.base->GetXattr(node.base->path, name);
+      if (value.ok()) (*loaded)[name] = Buffer::Copy(*value);
+    }
+  }
+  node.xattrs = std::move(loaded);
+  return Ok();
+}
+
+Result<void> ViewNodes::LoadChunkLocked(ViewNode& node, uint64_t index) {
+  Chunk& chunk = node.NeedContent().chunk(index);
+  if (chunk.known) return Ok();
+  if (node.kind == ContentKind::kChunks) {
+    const std::string prefix = KeyWriter().Int(node.content_id.value).Int(index).Take();
+    AGENTFS_TRY(FindNearest(tables::kData, prefix,
+                            [&](const RowView& row, LayerId layer) -> Result<void> {
+                              int64_t present = 0;
+                              if (!DecodeInt(row.value, &present) || row.blob.size() > kChunkSize) {
+                                return Damaged("data", node.id());
+                              }
+                              chunk.layer = layer;
+                              chunk.present = present != 0;
+                              if (chunk.present) chunk.bytes = row.TakeBlob();
+                              chunk.stored = static_cast<uint32_t>(chunk.bytes.size());
+                              return Ok();
+                            }));
+  }
+  chunk.known = true;
+  ChunkLoaded(node, index);
+  return Ok();
+}
+
+Result<Span*> ViewNodes::LoadSpanLocked(ViewNode& node, uint64_t index) {
+  FileContent& content = node.NeedContent();
+  if (auto it = content.spans.find(index); it != content.spans.end()) return &it->second;
+  Span span;
+  if (node.kind == ContentKind::kObject) {
+    const std::string prefix = KeyWriter().Int(node.content_id.value).Int(index).Take();
+    AGENTFS_TRY(FindNearest(tables::kSpans, prefix,
+                            [&](const RowView& row, LayerId layer) -> Result<void> {
+                              span.layer = layer;
+                              if (!DecodeRuns(row.blob, &span.runs)) {
+                                return Damaged("spans", node.id());
+                              }
+                              return Ok();
+                            }));
+  }
+  return &(content.spans[index] = std::move(span));
+}
+
+Result<std::vector<uint64_t>> ViewNodes::RowsFromLocked(ViewNode& node, TableId table,
+                                                        uint64_t first) {
+  std::vector<uint64_t> rows;
+  if (node.content_id) {
+    const std::string prefix = KeyInt(node.content_id.value), lower = KeyInt(first);
+    AGENTFS_TRY(ScanNearest(ScanRange{table, prefix, lower, {}, Order::kAscending, false},
+                            [&](const RowView& row, LayerId, bool) -> Result<void> {
+                              auto key = ParseContentKey(row.key);
+                              if (!key) return Damaged("data", node.id());
+                              rows.push_back(key->index);
+                              return Ok();
+                            }));
+  }
+  if (FileContent* content = node.content()) {
+    for (auto it = content->others.lower_bound(first); it != content->others.end(); ++it) {
+      if (it->second.layer) rows.push_back(it->first);
+    }
+    for (auto it = content->spans.lower_bound(first); it != content->spans.end(); ++it) {
+      if (it->second.layer) rows.push_back(it->first);
+    }
+    if (first == 0 && content->first.layer) rows.push_back(0);
+  }
+  std::sort(rows.begin(), rows.end());
+  rows.erase(std::unique(rows.begin(), rows.end()), rows.end());
+  return rows;
+}
+
+}  // namespace agentfs

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Renaming. Locks: rename_mu_ if two directories take part; then the directories, an ancestor
+// before its descendant, else by id; then what is renamed, by id.
+#include <unistd.h>
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "agentfs/path.h"
+#include "base/clock.h"
+#include "core/permissions.h"
+#include "core/view.h"
+
+namespace agentfs {
+namespace {
+
+Result<void> CheckRenameName(std::string_view name) {
+  if (name == "." || name == "..") return Error(EBUSY);
+  if (const int code = CheckName(name); code != 0) return Error(code);
+  return Ok();
+}
+
+bool Contains(const std::vector<NodeId>& ids, NodeId id) {
+  return std::find(ids.begin(), ids.end(), id) != ids.end();
+}
+
+}  // namespace
+
+Result<std::vector<NodeId>> View::AncestorsOf(ViewNode& node) {
+  std::vector<NodeId> ids;
+  NodeRef at(&node);
+  while (true) {
+    ids.push_back(at->id());
+    if (at->id() == kRootNode) return ids;
+    AGENTFS_ASSIGN(at, nodes_.ParentOf(AsViewNode(*at)));
+  }
+}
+
+Result<void> View::Rename(const Caller& caller, Node& parent_node, std::string_view name,
+                          Node& new_parent_node, std::string_view new_name, RenameMode mode) {
+  Operation operation(*this);
+  AGENTFS_TRY(CheckRenameName(name));
+  AGENTFS_TRY(CheckRenameName(new_name));
+  AGENTFS_TRY(Admit(Growth::kGrows));
+  RenameSide from{AsViewNode(parent_node), name, {}, {}};
+  RenameSide to{AsViewNode(new_parent_node), new_name, {}, {}};
+  if (&from.parent == &to.parent) {
+    AGENTFS_ASSIGN(NodeLock lock, LockDirectory(from.parent, LockMode::kExclusive));
+    return RenameLocked(caller, from, to, mode);
+  }
+  absl::MutexLock renames(&rename_mu_);
+  AGENTFS_ASSIGN(from.ancestors, AncestorsOf(from.parent));
+  AGENTFS_ASSIGN(to.ancestors, AncestorsOf(to.parent));
+  const bool from_first = Contains(to.ancestors, from.parent.id()) ||
+                          (!Contains(from.ancestors, to.parent.id()) &&
+                           from.parent.id() < to.parent.id());
+  ViewNode& first = from_first ? from.parent : to.parent;
+  ViewNode& second = from_first ? to.parent : from.parent;
+  AGENTFS_ASSIGN(NodeLock first_lock, LockDirectory(first, LockMode::kExclusive));
+  AGENTFS_ASSIGN(NodeLock second_lock, LockDirectory(second, LockMode::kExclusive));
+  return RenameLocked(caller, from, to, mode);
+}
+
+Result<void> View::RenameLocked(const Caller& caller, RenameSide& from, RenameSide& to,
+                                RenameMode mode) {
+  AGENTFS_TRY(CheckAccess(caller, from.parent, X_OK));
+  AGENTFS_TRY(CheckAccess(caller, to.parent, X_OK));
+  AGENTFS_ASSIGN(from.found, FindName(from.parent, from.name));
+  if (!from.found.exists()) return Error(ENOENT);
+  AGENTFS_ASSIGN(to.found, FindName(to.parent, to.name));
+  if (mode == RenameMode::kNoReplace && to.found.exists()) return Error(EEXIST);
+  if (mode == RenameMode::kExchange && !to.found.exists()) return Error(ENOENT);
+  AGENTFS_ASSIGN(from.node, NodeOf(from.parent, from.name, from.found));
+  if (to.found.exists()) {
+    AGENTFS_ASSIGN(to.node, NodeOf(to.parent, to.name, to.found));
+  }
+  if (Contains(to.ancestors, from.node->id())) return Error(EINVAL);
+  if (to.node && Contains(from.ancestors, to.node->id())) {
+    return Error(mode == RenameMode::kExchange ? EINVAL : ENOTEMPTY);
+  }
+  if (to.node == from.node) return Ok();  // two names of one file: nothing happens
+
+  ViewNode* first = &AsViewNode(*from.node);
+  ViewNode* second = to.node ? &AsViewNode(*to.node) : nullptr;
+  if (second != nullptr && second->id() < first->id()) std::swap(first, second);
+  AGENTFS_ASSIGN(NodeLock first_lock, NodeLock::Take(nodes_, *first, LockMode::kExclusive));
+  std::optional<NodeLock> second_lock;
+  if (second != nullptr) {
+    AGENTFS_ASSIGN(NodeLock taken, NodeLock::Take(nodes_, *second, LockMode::kExclusive));
+    second_lock.emplace(std::move(taken));
+  }
+  AGENTFS_TRY(CheckRename(caller, from, to, mode));
+  AGENTFS_TRY(nodes_.PrepareRecordLocked(from.parent));
+  AGENTFS_TRY(nodes_.PrepareRecordLocked(to.parent));
+  AGENTFS_TRY(nodes_.PrepareRecordLocked(AsViewNode(*from.node)));
+  if (mode == RenameMode::kExchange) {
+    AGENTFS_TRY(nodes_.PrepareRecordLocked(AsViewNode(*to.node)));
+    Exchange(from, to);
+    return Ok();
+  }
+  if (to.node && AsViewNode(*to.node).nlink > 1 && !AsViewNode(*to.node).IsDirectory()) {
+    AGENTFS_TRY(nodes_.PrepareRecordLocked(AsViewNode(*to.node)));
+  }
+  Replace(from, to);
+  return Ok();
+}
+
+Result<void> View::CheckRename(const Caller& caller, const RenameSide& from, const RenameSide& to,
+                               RenameMode mode) {
+  const ViewNode& node = AsViewNode(*from.node);
+  AGENTFS_TRY(CheckAccess(caller, from.parent, W_OK | X_OK));
+  AGENTFS_TRY(CheckSticky(caller, from.parent, node));
+  AGENTFS_TRY(CheckAccess(caller, to.parent, W_OK | X_OK));
+  if (to.parent.nlink == 0) return Error(ENOENT);
+  // Moving a directory rewrites its "..".
+  const bool moves = &from.parent != &to.parent;
+  if (moves && node.IsDirectory()) AGENTFS_TRY(CheckAccess(caller, node, W_OK));
+  if (!to.node) return Ok();
+  ViewNode& victim = AsViewNode(*to.node);
+  AGENTFS_TRY(CheckSticky(caller, to.parent, victim));
+  if (mode == RenameMode::kExchange) {
+    if (moves && victim.IsDirectory()) AGENTFS_TRY(CheckAccess(caller, victim, W_OK));
+    return Ok();
+  }
+  if (node.IsDirectory() && !victim.IsDirectory()) return Error(ENOTDIR);
+  if (!node.IsDirectory() && victim.IsDirectory()) return Error(EISDIR);
+  if (victim.IsDirectory()) {
+    AGENTFS_ASSIGN(const bool empty, IsEmptyLocked(victim));
+    if (!empty) return Error(ENOTEMPTY);
+  }
+  return Ok();
+}
+
+void View::Exchange(const RenameSide& from, const RenameSide& to) {
+  Journal::Change change(nodes_.journal());
+  const Timestamp now = Now();
+  ViewNode& a = AsViewNode(*from.node);
+  ViewNode& b = AsViewNode(*to.node);
+  SetEntry(change, from.parent, from.name, from.found, to.node, b.type());
+  SetEntry(change, to.parent, to.name, to.found, from.node, a.type());
+  a.ctime = b.ctime = now;
+  nodes_.PutNode(change, a);
+  nodes_.PutNode(change, b);
+  if (a.IsDirectory() != b.IsDirectory()) {
+    ViewNode& loses = a.IsDirectory() ? from.parent : to.parent;
+    ViewNode& gains = a.IsDirectory() ? to.parent : from.parent;
+    if (loses.nlink > 2) --loses.nlink;
+    if (gains.nlink >= 2) ++gains.nlink;
+  }
+  TouchDirectory(change, from.parent, now);
+  TouchDirectory(change, to.parent, now);
+}
+
+void View::Replace(const RenameSide& from, const RenameSide& to) {
+  Journal::Change change(nodes_.journal());
+  const Timestamp now = Now();
+  ViewNode& node = AsViewNode(*from.node);
+  // The new name first: taking out the old one may free its entry.
+  SetEntry(change, to.parent, to.name, to.found, from.node, node.type());
+  RemoveEntry(change, from.parent, from.name, from.found);
+  node.ctime = now;
+  nodes_.PutNode(change, node);
+  if (node.IsDirectory()) {
+    if (from.parent.nlink > 2) --from.parent.nlink;
+    if (to.parent.nlink >= 2) ++to.parent.nlink;
+  }
+  if (to.node) {
+    ViewNode& victim = AsViewNode(*to.node);
+    if (victim.IsDirectory() && to.parent.nlink > 2) --to.parent.nlink;
+    DropLink(change, victim, now);
+  }
+  TouchDirectory(change, from.parent, now);
+  TouchDirectory(change, to.parent, now);
+}
+
+}  // namespace agentfs

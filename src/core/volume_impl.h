@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The Volume: names for layers, and the views of them.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/synchronization/mutex.h"
+#include "agentfs/volume.h"
+#include "core/view.h"
+#include "core/volume_state.h"
+
+namespace agentfs {
+
+// The layer beneath all others: the base, or an empty root directory.
+inline constexpr LayerId kRootLayer{1};
+
+class VolumeImpl final : public Volume {
+ public:
+  explicit VolumeImpl(std::unique_ptr<VolumeState> state) : state_(std::move(state)) {}
+  ~VolumeImpl() override;
+
+  // Reads what the store has, or fills an empty one.
+  Result<void> Start();
+
+  Result<BranchInfo> CreateBranch(std::string_view name, std::string_view ref) override;
+  Result<void> DeleteBranch(std::string_view name) override;
+  std::vector<BranchInfo> ListBranches() override;
+  Result<SnapshotInfo> CreateSnapshot(std::string_view branch, std::string_view name,
+                                      std::string_view message, Durability durability) override;
+  Result<void> DeleteSnapshot(std::string_view ref) override;
+  std::vector<SnapshotInfo> ListSnapshots() override;
+  Result<void> Restore(std::string_view branch, std::string_view ref) override;
+  Result<std::shared_ptr<FileSystem>> OpenBranch(std::string_view branch) override;
+  Result<std::shared_ptr<FileSystem>> OpenSnapshot(std::string_view ref) override;
+  Result<GcReport> CollectGarbage() override;
+  Result<FsckReport> Check(bool repair) override;
+  Result<VolumeStats> GetStats() override;
+  Result<ViewStats> GetViewStats(std::string_view ref) override;
+  Result<void> Flush(Durability durability) override;
+  Result<void> Close() override;
+
+ private:
+  struct Branch {
+    Layer* layer = nullptr;
+    int64_t created_ns = 0;
+    std::unique_ptr<View> view;  // stays once opened, with what it knows
+  };
+
+  // ---- volume.cc
+  Result<void> CreateFirst();
+  Result<void> LoadLayers();
+  Result<void> LoadNames();
+  Result<void> LoadChangedBaseNodes();
+  void StartJournal();
+  void AfterCommit();
+  std::shared_ptr<FileSystem> Handle(View* view);
+  Result<void> DropIdleViews() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+
+  // ---- volume_refs.cc
+  Result<Branch*> FindBranch(std::string_view name) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  SnapshotInfo* FindSnapshot(std::string_view ref) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  // The layer that `ref` names; a branch's open layer is sealed first.
+  Result<Layer*> ResolveSealed(std::string_view ref) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  Result<void> CheckNewName(std::string_view name) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  // Seals the branch's layer and opens a child. Returns what is sealed now, which is the parent
+  // if the branch has not changed since.
+  Layer* Seal(const std::string& name, Branch& branch) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  Layer* AddLayer(Layer* parent);
+  BranchInfo InfoOf(const std::string& name, const Branch& branch) const;
+
+  const std::unique_ptr<VolumeState> state_;
+  // Guards the names and the set of views. Before every other lock.
+  absl::Mutex mu_;
+  std::map<std::string, Branch, std::less<>> branches_ ABSL_GUARDED_BY(mu_);
+  std::map<uint64_t, SnapshotInfo> snapshots_ ABSL_GUARDED_BY(mu_);
+  std::map<std::string, uint64_t, std::less<>> snapshot_numbers_ ABSL_GUARDED_BY(mu_);
+  std::map<LayerId, std::unique_ptr<View>> snapshot_views_ ABSL_GUARDED_BY(mu_);
+  bool closed_ ABSL_GUARDED_BY(mu_) = false;
+};
+
+}  // namespace agentfs

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sys/fs_stats.h"
+
+#include <sys/statvfs.h>
+
+namespace agentfs {
+
+Result<FsStats> HostFsStats(const std::string& path) {
+  struct statvfs host {};
+  if (statvfs(path.c_str(), &host) != 0) return Error(errno);
+  FsStats stats;
+  stats.block_size = host.f_frsize;
+  stats.blocks = host.f_blocks;
+  stats.blocks_free = host.f_bfree;
+  stats.blocks_available = host.f_bavail;
+  stats.files = host.f_files;
+  stats.files_free = host.f_ffree;
+  return stats;
+}
+
+}  // namespace agentfs
