@@ -128,6 +128,8 @@ class FileSystem {
 
   // ---- attributes
   virtual Result<Attr> GetAttr(Node& node) = 0;
+  // A change of size does not check permission to write: ftruncate(2) needs none; for truncate(2)
+  // ask Access first.
   virtual Result<Attr> SetAttr(const Caller& caller, Node& node, const AttrChange& change) = 0;
   // access(2): `mask` of R_OK, W_OK, X_OK.
   virtual Result<void> Access(const Caller& caller, Node& node, int mask) = 0;

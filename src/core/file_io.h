@@ -77,7 +77,6 @@ class FileIo {
   // Puts a chunk's bytes into the current batch. `bytes` are the caller's alone.
   void QueueChunk(Journal::Change& change, ViewNode& node, uint64_t index, Buffer bytes);
   void StartChunks(ViewNode& node);
-  static void ClearSetIdBits(const Caller& caller, ViewNode& node);
 
   // ---- file_object.cc
   // Makes the content pages in an object, sparse over the base. Changes nothing that can be seen.

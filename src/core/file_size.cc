@@ -2,10 +2,12 @@
 //
 // Sizes and holes.
 #include <algorithm>
+#include <array>
 #include <vector>
 
 #include "base/clock.h"
 #include "core/file_io.h"
+#include "core/permissions.h"
 #include "store/schema.h"
 
 namespace agentfs {
@@ -105,7 +107,7 @@ Result<void> FileIo::ShrinkSpansLocked(ViewNode& node, uint64_t size,
 // ---- holes
 
 void FileIo::Changed(Journal::Change& change, const Caller& caller, ViewNode& node) {
-  ClearSetIdBits(caller, node);
+  if (caller.uid != 0) ClearSetIdBits(caller, node);
   node.mtime = node.ctime = Now();
   nodes_.PutNode(change, node);
 }
@@ -209,7 +211,7 @@ Result<void> FileIo::AllocateLocked(const Caller& caller, ViewNode& node, Alloca
   if (!keeps_size) AGENTFS_TRY(CheckGrowth(node, end, end > node.size ? end - node.size : 0));
   if (zeroes) AGENTFS_TRY(PunchLocked(caller, node, offset, end));
   const auto touch = [&] {
-    ClearSetIdBits(caller, node);
+    if (caller.uid != 0) ClearSetIdBits(caller, node);
     node.mtime = node.ctime = Now();
   };
   if (!keeps_size && end > node.size) return SetSizeLocked(node, end, touch);

@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "core/file_io.h"
+#include "core/permissions.h"
 #include "store/schema.h"
 
 namespace agentfs {
@@ -32,12 +33,6 @@ Result<void> FileIo::CheckGrowth(const ViewNode& node, uint64_t end, uint64_t le
   const uint64_t stored = static_cast<uint64_t>(std::max<int64_t>(0, volume_.stored_bytes.load()));
   if (!in_place && stored + length > limits.max_total_bytes) return Error(ENOSPC);
   return Ok();
-}
-
-void FileIo::ClearSetIdBits(const Caller& caller, ViewNode& node) {
-  if (caller.uid == 0) return;
-  node.mode &= ~uint32_t{S_ISUID};
-  if ((node.mode & S_IXGRP) != 0) node.mode &= ~uint32_t{S_ISGID};
 }
 
 Result<size_t> FileIo::WriteLocked(const Caller& caller, ViewNode& node, uint64_t offset,
@@ -69,7 +64,7 @@ Result<size_t> FileIo::WriteLocked(const Caller& caller, ViewNode& node, uint64_
       PutChunks(change, node, offset, data);
     }
     nodes_.SetSize(node, size);
-    ClearSetIdBits(caller, node);
+    if (caller.uid != 0) ClearSetIdBits(caller, node);
     node.mtime = node.ctime = Now();
     nodes_.PutNode(change, node);
     return data.size();

@@ -35,6 +35,14 @@ uint32_t ModeAfterChmod(const Caller& caller, const ViewNode& node, uint32_t mod
   return node.type() | mode;
 }
 
+void ClearSetIdBits(const Caller& caller, ViewNode& node) {
+  node.mode &= ~uint32_t{S_ISUID};
+  const bool executable = (node.mode & S_IXGRP) != 0;
+  if (executable || (caller.uid != 0 && !caller.InGroup(node.gid))) {
+    node.mode &= ~uint32_t{S_ISGID};
+  }
+}
+
 Result<void> CheckChown(const Caller& caller, const ViewNode& node, const AttrChange& change) {
   if (caller.uid == 0) return Ok();
   if (change.uid && (*change.uid != node.uid || caller.uid != node.uid)) return Error(EPERM);
@@ -47,25 +55,26 @@ Result<void> CheckChown(const Caller& caller, const ViewNode& node, const AttrCh
 
 Result<void> CheckTimes(const Caller& caller, const ViewNode& node, const AttrChange& change) {
   if (IsOwner(caller, node)) return Ok();
-  if (change.atime || change.mtime) return Error(EPERM);
-  if (change.atime_now || change.mtime_now) return CheckAccess(caller, node, W_OK);
-  return Ok();
+  // Both set to the present is the "touch" that permission to write suffices for.
+  if (change.atime || change.mtime || change.atime_now != change.mtime_now) return Error(EPERM);
+  return change.atime_now ? CheckAccess(caller, node, W_OK) : Ok();
 }
 
 Result<void> CheckXattr(const Caller& caller, const ViewNode& node, std::string_view name,
                         bool write) {
   if (name.empty() || name.size() > 255) return Error(ERANGE);
-  if (name.starts_with("user.") && name.size() > 5) {
+  if (name == "user." || name == "trusted." || name == "security.") return Error(EINVAL);
+  if (name.starts_with("user.")) {
     if (!node.IsRegular() && !node.IsDirectory()) return Error(write ? EPERM : ENODATA);
     const bool sticky = node.IsDirectory() && (node.mode & S_ISVTX) != 0;
     if (write && sticky && !IsOwner(caller, node)) return Error(EPERM);
     return CheckAccess(caller, node, write ? W_OK : R_OK);
   }
-  if (name.starts_with("trusted.") && name.size() > 8) {
+  if (name.starts_with("trusted.")) {
     if (caller.uid != 0) return Error(write ? EPERM : ENODATA);
     return Ok();
   }
-  if (name.starts_with("security.") && name.size() > 9) {
+  if (name.starts_with("security.")) {
     if (write && caller.uid != 0) return Error(EPERM);
     return Ok();
   }

@@ -19,6 +19,9 @@ inline bool IsOwner(const Caller& caller, const ViewNode& node) {
 }
 // The mode that chmod to `mode` gives: a file's setgid bit is lost to those not in its group.
 uint32_t ModeAfterChmod(const Caller& caller, const ViewNode& node, uint32_t mode);
+// A write or a change of owner takes the set-id bits away (exclusive lock). Setgid without group
+// execution is a mark for locking, which stays for members of the group.
+void ClearSetIdBits(const Caller& caller, ViewNode& node);
 // EPERM unless the caller may change owner or group as asked.
 Result<void> CheckChown(const Caller& caller, const ViewNode& node, const AttrChange& change);
 // EPERM or EACCES unless the caller may set these times.

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/reaper.h"
 
-#include <algorithm>
+#include <optional>
 #include <utility>
 
+#include "core/layer_rows.h"
 #include "core/records.h"
 #include "core/volume_state.h"
 #include "store/codec.h"
@@ -41,42 +42,6 @@ Result<void> Reaper::LoadLeftovers() {
   });
 }
 
-namespace {
-
-// The keys of the rows below `prefix` that are of this layer, and the bytes they hold.
-struct LayerRows {
-  std::vector<std::string> keys;
-  int64_t bytes = 0;
-};
-
-Result<LayerRows> RowsOfLayer(Store& store, TableId table, std::string_view prefix,
-                              LayerId layer) {
-  LayerRows rows;
-  AGENTFS_TRY(store.Scan(ScanRange{table, prefix, {}, {}, Order::kAscending, false},
-                         [&](const RowView& row) {
-                           if (row.key.ends_with(KeyInt(layer.value))) {
-                             rows.keys.emplace_back(row.key);
-                             rows.bytes += static_cast<int64_t>(row.blob.size());
-                           }
-                           return Visit::kContinue;
-                         }));
-  return rows;
-}
-
-Result<std::vector<ObjectId>> ObjectsOf(Store& store, ContentId content, LayerId layer) {
-  std::vector<ObjectId> objects;
-  if (!content) return objects;
-  const std::string prefix = KeyWriter().Int(content.value).Int(layer.value).Take();
-  AGENTFS_TRY(store.Scan(ScanRange{tables::kObjects, prefix, {}, {}, Order::kAscending, false},
-                         [&](const RowView& row) {
-                           if (auto key = ParseObjectKey(row.key)) objects.push_back(key->object);
-                           return Visit::kContinue;
-                         }));
-  return objects;
-}
-
-}  // namespace
-
 Result<void> Reaper::Reap(const Orphan& orphan) {
   Store& store = *volume_.store;
   ContentId content = orphan.content;
@@ -90,7 +55,7 @@ Result<void> Reaper::Reap(const Orphan& orphan) {
       content = record.content;
     }
   }
-  LayerRows data, spans, xattrs, entries;
+  RowKeys data, spans, xattrs, entries;
   if (orphan.node && !node_row) content = ContentId();
   if (content) {
     const std::string prefix = KeyInt(content.value);
@@ -103,15 +68,7 @@ Result<void> Reaper::Reap(const Orphan& orphan) {
     AGENTFS_ASSIGN(entries, RowsOfLayer(store, tables::kEntries, prefix, orphan.layer));
   }
   AGENTFS_ASSIGN(auto objects, ObjectsOf(store, content, orphan.layer));
-  for (const std::string& key : spans.keys) {
-    AGENTFS_ASSIGN(auto row, store.Get(tables::kSpans, key));
-    Runs runs;
-    if (row && DecodeRuns(row->blob.view(), &runs)) {
-      for (const Run& run : runs) {
-        if (std::count(objects.begin(), objects.end(), run.object) > 0) data.bytes += int64_t{run.count} * kPageSize;
-      }
-    }
-  }
+  AGENTFS_ASSIGN(const int64_t mapped, MappedBytes(store, spans.keys, objects));
 
   Journal::Change change(*volume_.journal);
   for (auto& key : data.keys) change.Delete(tables::kData, std::move(key));
@@ -134,7 +91,7 @@ Result<void> Reaper::Reap(const Orphan& orphan) {
     }
   }
   change.Delete(tables::kOrphans, OrphanKey(orphan.layer, orphan.node, orphan.content));
-  volume_.CountStored(orphan.layer, -data.bytes);
+  volume_.CountStored(orphan.layer, -(data.bytes + mapped));
   return Ok();
 }
 

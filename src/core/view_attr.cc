@@ -60,18 +60,12 @@ Result<void> View::CheckSetAttr(const Caller& caller, ViewNode& node, const Attr
 // The node's fields; the size is not among them. ctime is set by the caller.
 void View::ApplyAttr(const Caller& caller, ViewNode& node, const AttrChange& change) {
   const Timestamp now = Now();
+  // A change of owner takes set-id bits away also from root's files; one of size not.
+  const bool owner = (change.uid || change.gid) && !node.IsDirectory() && !change.mode;
+  if (owner || (change.size && caller.uid != 0)) ClearSetIdBits(caller, node);
   if (change.uid) node.uid = *change.uid;
   if (change.gid) node.gid = *change.gid;
-  // A change of owner takes set-id bits away, also from root: Linux does so for files.
-  if ((change.uid || change.gid) && !node.IsDirectory() && !change.mode) {
-    node.mode &= ~uint32_t{S_ISUID};
-    if ((node.mode & S_IXGRP) != 0) node.mode &= ~uint32_t{S_ISGID};
-  }
   if (change.mode) node.mode = ModeAfterChmod(caller, node, *change.mode);
-  if (change.size && caller.uid != 0) {
-    node.mode &= ~uint32_t{S_ISUID};
-    if ((node.mode & S_IXGRP) != 0) node.mode &= ~uint32_t{S_ISGID};
-  }
   if (change.atime) node.atime = *change.atime;
   if (change.mtime) node.mtime = *change.mtime;
   if (change.atime_now) node.atime = now;

@@ -5,6 +5,7 @@
 
 #include <utility>
 
+#include "base/clock.h"
 #include "core/permissions.h"
 #include "core/view.h"
 

@@ -244,6 +244,7 @@ Result<Found> View::MakeNew(const Caller& caller, Node& parent_node, std::string
   AGENTFS_ASSIGN(Name found, FindName(parent, name));
   if (found.exists()) return Error(EEXIST);
   AGENTFS_TRY(PrepareNew(caller, parent));
+  if ((S_ISCHR(what.mode) || S_ISBLK(what.mode)) && caller.uid != 0) return Error(EPERM);
   AGENTFS_TRY(nodes_.PrepareRecordLocked(parent));
   NodeRef ref = MakeNodeLocked(caller, parent, what);
   ViewNode& node = AsViewNode(*ref);
@@ -274,7 +275,6 @@ Result<Found> View::MakeNode(const Caller& caller, Node& parent, std::string_vie
   if (type == S_IFDIR) return Error(EPERM);
   const bool device = type == S_IFCHR || type == S_IFBLK;
   if (!device && type != S_IFREG && type != S_IFIFO && type != S_IFSOCK) return Error(EINVAL);
-  if (device && caller.uid != 0) return Error(EPERM);
   return MakeNew(caller, parent, name, {type | (mode & 07777), device ? rdev : 0, {}});
 }
 

@@ -107,27 +107,27 @@ Result<void> View::RenameLocked(const Caller& caller, RenameSide& from, RenameSi
   return Ok();
 }
 
+// In the order in which Linux looks.
 Result<void> View::CheckRename(const Caller& caller, const RenameSide& from, const RenameSide& to,
                                RenameMode mode) {
   const ViewNode& node = AsViewNode(*from.node);
+  ViewNode* victim = to.node ? &AsViewNode(*to.node) : nullptr;
+  const bool exchange = mode == RenameMode::kExchange;
   AGENTFS_TRY(CheckAccess(caller, from.parent, W_OK | X_OK));
   AGENTFS_TRY(CheckSticky(caller, from.parent, node));
-  AGENTFS_TRY(CheckAccess(caller, to.parent, W_OK | X_OK));
   if (to.parent.nlink == 0) return Error(ENOENT);
-  // Moving a directory rewrites its "..".
-  const bool moves = &from.parent != &to.parent;
-  if (moves && node.IsDirectory()) AGENTFS_TRY(CheckAccess(caller, node, W_OK));
-  if (!to.node) return Ok();
-  ViewNode& victim = AsViewNode(*to.node);
-  AGENTFS_TRY(CheckSticky(caller, to.parent, victim));
-  if (mode == RenameMode::kExchange) {
-    if (moves && victim.IsDirectory()) AGENTFS_TRY(CheckAccess(caller, victim, W_OK));
-    return Ok();
+  AGENTFS_TRY(CheckAccess(caller, to.parent, W_OK | X_OK));
+  if (victim != nullptr) {
+    AGENTFS_TRY(CheckSticky(caller, to.parent, *victim));
+    if (!exchange && node.IsDirectory() && !victim->IsDirectory()) return Error(ENOTDIR);
+    if (!exchange && !node.IsDirectory() && victim->IsDirectory()) return Error(EISDIR);
   }
-  if (node.IsDirectory() && !victim.IsDirectory()) return Error(ENOTDIR);
-  if (!node.IsDirectory() && victim.IsDirectory()) return Error(EISDIR);
-  if (victim.IsDirectory()) {
-    AGENTFS_ASSIGN(const bool empty, IsEmptyLocked(victim));
+  if (&from.parent != &to.parent) {  // moving a directory rewrites its ".."
+    if (node.IsDirectory()) AGENTFS_TRY(CheckAccess(caller, node, W_OK));
+    if (exchange && victim->IsDirectory()) AGENTFS_TRY(CheckAccess(caller, *victim, W_OK));
+  }
+  if (!exchange && victim != nullptr && victim->IsDirectory()) {
+    AGENTFS_ASSIGN(const bool empty, IsEmptyLocked(*victim));
     if (!empty) return Error(ENOTEMPTY);
   }
   return Ok();

@@ -169,10 +169,10 @@ void TreeReplacement::UndoSwaps(std::span<const Swap> done) {
 // Makes the directory's own attributes exactly `metadata`: xattrs that are not in it go.
 Result<void> TreeReplacement::SetOwnMetadata(const NodeMetadata& metadata) {
   AGENTFS_ASSIGN(Xattrs present, ReadXattrs(fs_, caller_, container()));
-  for (const auto& [name, value] : present) {
+  for (const auto& xattr : present) {
     bool stays = std::any_of(metadata.xattrs.begin(), metadata.xattrs.end(),
-                             [&](const auto& wanted) { return wanted.first == name; });
-    if (!stays) AGENTFS_TRY(fs_.RemoveXattr(caller_, container(), name));
+                             [&](const auto& wanted) { return wanted.first == xattr.first; });
+    if (!stays) AGENTFS_TRY(fs_.RemoveXattr(caller_, container(), xattr.first));
   }
   return ApplyMetadata(fs_, caller_, container(), metadata);
 }
