@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the tests of the path API share: filesystems to run on, and a tree as text, to compare.
+// What the tests of the path API share: filesystems to run on, and a tree to try things on.
 #pragma once
 
 #include <gmock/gmock.h>
@@ -13,6 +13,7 @@
 
 #include "agentfs/files.h"
 #include "agentfs/volume.h"
+#include "tree_dump.h"
 
 namespace agentfs::testing {
 
@@ -49,10 +50,6 @@ class FilesFixture : public ::testing::TestWithParam<BackendKind> {
                            ::agentfs::testing::BackendName)
 
 #endif
-enum class DumpTimes : uint8_t { kNo, kYes };
-// Everything that can be seen of the tree at `path`, a line a node; equal trees give equal text.
-std::string Dump(const Files& files, std::string_view path, DumpTimes times = DumpTimes::kYes);
-
 // A tree below `path` with one of everything: types, holes, hard links, xattrs, odd names and
 // times.
 void MakeVariedTree(const Files& files, const std::string& path);
