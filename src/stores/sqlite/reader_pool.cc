@@ -66,18 +66,18 @@ Result<ReaderPool::Lease> ReaderPool::Take() {
 }
 
 void ReaderPool::Return(Reader reader) {
-  if (writers_ == Writers::kShared) EndTransaction(&reader);
-  absl::ReleasableMutexLock lock(&mu_);
-  if (reader.generation != generation_ && reader.in_transaction) {
+  bool end = writers_ == Writers::kShared;
+  if (!end) {
+    absl::MutexLock lock(&mu_);
     // EndIdle() passed meanwhile and is waiting for this one.
-    lock.Release();
-    EndTransaction(&reader);
-    if (!reader.connection) return;
-    absl::MutexLock again(&mu_);
-    if (idle_.size() < kMaxIdle) idle_.push_back(std::move(reader));
-    return;
+    end = reader.generation != generation_;
+    if (!end && idle_.size() < kMaxIdle) idle_.push_back(std::move(reader));
   }
-  if (reader.connection && idle_.size() < kMaxIdle) idle_.push_back(std::move(reader));
+  if (!end) return;
+  EndTransaction(&reader);
+  if (!reader.connection) return;
+  absl::MutexLock lock(&mu_);
+  if (idle_.size() < kMaxIdle) idle_.push_back(std::move(reader));
 }
 
 void ReaderPool::EndIdle() {

@@ -5,21 +5,25 @@
 
 #include "agentfs/stores.h"
 #include "store/codec.h"
-#include "store/schema.h"
 
 namespace agentfs {
 namespace {
 
+constexpr Column kKey[] = {{"id", ColumnType::kInt}};
+constexpr Column kValue[] = {{"number", ColumnType::kInt}};
+constexpr Table kTables[] = {{"rows", kKey, kValue, "", ""}};
+constexpr Schema kSchema = {kTables, 1};
+
 class FaultyStoreTest : public testing::Test {
  protected:
-  FaultyStoreTest() : store_(OpenMemoryStore(VolumeSchema()).value()) {}
-  Result<void> PutLayer(uint64_t layer, Durability durability = Durability::kNone) {
+  FaultyStoreTest() : store_(OpenMemoryStore(kSchema).value()) {}
+  Result<void> PutRow(uint64_t id, Durability durability = Durability::kNone) {
     Batch batch;
-    batch.Put(tables::kObjects, KeyInt(layer), ValueWriter().Int(1).Int(2).Take());
+    batch.Put(0, KeyInt(id), ValueWriter().Int(1).Take());
     return store_.Commit(batch, durability);
   }
-  bool Has(uint64_t layer) {
-    const auto row = store_.Get(tables::kObjects, KeyInt(layer));
+  bool Has(uint64_t id) {
+    const auto row = store_.Get(0, KeyInt(id));
     return row.ok() && row->has_value();
   }
   FaultyStore store_;
@@ -27,9 +31,9 @@ class FaultyStoreTest : public testing::Test {
 
 TEST_F(FaultyStoreTest, TheNthCommitFailsOnceAndAppliesNothing) {
   store_.FailCommit(2, ENOSPC);
-  EXPECT_TRUE(PutLayer(1).ok());
-  EXPECT_EQ(PutLayer(2, Durability::kSynced).code(), ENOSPC);
-  EXPECT_TRUE(PutLayer(3).ok());
+  EXPECT_TRUE(PutRow(1).ok());
+  EXPECT_EQ(PutRow(2, Durability::kSynced).code(), ENOSPC);
+  EXPECT_TRUE(PutRow(3).ok());
   EXPECT_TRUE(Has(1));
   EXPECT_FALSE(Has(2));
   EXPECT_TRUE(Has(3));
@@ -42,18 +46,18 @@ TEST_F(FaultyStoreTest, TheNthCommitFailsOnceAndAppliesNothing) {
 
 TEST_F(FaultyStoreTest, AllCommitsFailUntilHealed) {
   store_.FailCommits(EIO);
-  EXPECT_EQ(PutLayer(1).code(), EIO);
-  EXPECT_EQ(PutLayer(2).code(), EIO);
+  EXPECT_EQ(PutRow(1).code(), EIO);
+  EXPECT_EQ(PutRow(2).code(), EIO);
   store_.Heal();
-  EXPECT_TRUE(PutLayer(3).ok());
+  EXPECT_TRUE(PutRow(3).ok());
   EXPECT_FALSE(Has(1) || Has(2));
   EXPECT_TRUE(Has(3));
 }
 
 TEST_F(FaultyStoreTest, ReadsFailUntilHealed) {
-  ASSERT_TRUE(PutLayer(1).ok());
+  ASSERT_TRUE(PutRow(1).ok());
   store_.FailReads(EIO);
-  EXPECT_EQ(store_.Get(tables::kObjects, KeyInt(1)).code(), EIO);
+  EXPECT_EQ(store_.Get(0, KeyInt(1)).code(), EIO);
   EXPECT_EQ(store_.Scan({}, [](const RowView&) { return Visit::kStop; }).code(), EIO);
   store_.Heal();
   EXPECT_TRUE(Has(1));

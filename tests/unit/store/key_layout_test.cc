@@ -4,15 +4,16 @@
 #include <gtest/gtest.h>
 
 #include "store/codec.h"
-#include "store/schema.h"
 
 namespace agentfs {
 namespace {
 
-const Table& Entries() { return VolumeSchema().tables[tables::kEntries]; }
+constexpr Column kKey[] = {
+    {"parent", ColumnType::kInt}, {"name", ColumnType::kText}, {"layer", ColumnType::kInt}};
+constexpr Table kEntries = {"entries", kKey, {}, "", "layer"};
 
 TEST(KeyLayoutTest, CompleteKeysPassAndGiveTheIndexOffset) {
-  const KeyLayout layout(Entries());
+  const KeyLayout layout(kEntries);
   EXPECT_TRUE(layout.has_index());
   const auto offset = layout.Check(KeyWriter().Int(1).Bytes("name").Int(2).Take());
   ASSERT_TRUE(offset.ok());
@@ -20,7 +21,7 @@ TEST(KeyLayoutTest, CompleteKeysPassAndGiveTheIndexOffset) {
 }
 
 TEST(KeyLayoutTest, OtherBytesGiveEinval) {
-  const KeyLayout layout(Entries());
+  const KeyLayout layout(kEntries);
   const std::string key = KeyWriter().Int(1).Bytes("name").Int(2).Take();
   for (size_t cut = 0; cut < key.size(); ++cut) {
     EXPECT_EQ(layout.Check(std::string_view(key).substr(0, cut)).code(), EINVAL) << cut;
