@@ -133,6 +133,7 @@ class View final : public FileSystem {
     NodeRef node;
     std::vector<NodeId> ancestors = {};  // of the parent, itself among them; if the parents differ
   };
+  Result<NodeRef> NodeOfSide(const RenameSide& side, ViewNode& other_parent);
   Result<void> RenameLocked(const Caller&, RenameSide& from, RenameSide& to, RenameMode mode);
   Result<void> CheckRename(const Caller&, const RenameSide& from, const RenameSide& to,
                            RenameMode mode);

@@ -63,6 +63,14 @@ Result<void> View::Rename(const Caller& caller, Node& parent_node, std::string_v
   return RenameLocked(caller, from, to, mode);
 }
 
+// The node that a side names. It may be the other side's directory, whose lock is held.
+Result<NodeRef> View::NodeOfSide(const RenameSide& side, ViewNode& other_parent) {
+  if (side.found.base && BaseNodeId(side.found.base->identity) == other_parent.id()) {
+    return NodeRef(&other_parent);
+  }
+  return NodeOf(side.parent, side.name, side.found);
+}
+
 Result<void> View::RenameLocked(const Caller& caller, RenameSide& from, RenameSide& to,
                                 RenameMode mode) {
   AGENTFS_TRY(CheckAccess(caller, from.parent, X_OK));
@@ -72,9 +80,9 @@ Result<void> View::RenameLocked(const Caller& caller, RenameSide& from, RenameSi
   AGENTFS_ASSIGN(to.found, FindName(to.parent, to.name));
   if (mode == RenameMode::kNoReplace && to.found.exists()) return Error(EEXIST);
   if (mode == RenameMode::kExchange && !to.found.exists()) return Error(ENOENT);
-  AGENTFS_ASSIGN(from.node, NodeOf(from.parent, from.name, from.found));
+  AGENTFS_ASSIGN(from.node, NodeOfSide(from, to.parent));
   if (to.found.exists()) {
-    AGENTFS_ASSIGN(to.node, NodeOf(to.parent, to.name, to.found));
+    AGENTFS_ASSIGN(to.node, NodeOfSide(to, from.parent));
   }
   if (Contains(to.ancestors, from.node->id())) return Error(EINVAL);
   if (to.node && Contains(from.ancestors, to.node->id())) {

@@ -30,6 +30,9 @@ Result<std::unique_ptr<Volume>> Volume::Open(std::unique_ptr<Store> store,
                                              std::unique_ptr<BlobStore> blobs,
                                              std::unique_ptr<BaseFs> base,
                                              const VolumeOptions& options) {
+  // Some distributions' abseil records the order of all locks ever taken, globally, and aborts on
+  // a cycle in it. Ours follows the tree (a directory before its children), which renames change.
+  absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
   auto volume = std::make_unique<VolumeImpl>(std::make_unique<VolumeState>(
       std::move(store), std::move(blobs), std::move(base), options));
   AGENTFS_TRY(volume->Start());
