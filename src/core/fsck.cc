@@ -1,5 +1,356 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "core/fsck.h"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "agentfs/path.h"
 #include "core/volume_impl.h"
+#include "store/codec.h"
+#include "store/schema.h"
+
 namespace agentfs {
-Result<FsckReport> VolumeImpl::Check(bool) { return FsckReport{}; }
+namespace {
+
+ScanRange Whole(TableId table) { return {table, "", {}, {}, Order::kAscending, false}; }
+std::string Of(NodeId node) { return "node " + std::to_string(node.value); }
+std::string In(LayerId layer) { return " of layer " + std::to_string(layer.value); }
+bool IsBaseNode(NodeId node) { return (node.value & kBaseNodeBit) != 0; }
+
+}  // namespace
+
+bool Checker::Report(std::string what, bool repairable) {
+  const bool repaired = repair_ && repairable;
+  report_.problems.push_back({std::move(what), repaired});
+  return repaired;
+}
+
+void Checker::Delete(TableId table, std::string key) { repairs_.Delete(table, std::move(key)); }
+
+void Checker::Put(TableId table, std::string key, std::string value) {
+  repairs_.Put(table, std::move(key), std::move(value));
+}
+
+bool Checker::LayerExists(LayerId layer) const {
+  absl::ReaderMutexLock lock(&volume_.tree_mu);
+  return volume_.tree.Find(layer) != nullptr;
+}
+
+const Checker::Version* Checker::VisibleNode(NodeId node, const Layer& top) const {
+  auto it = nodes_.find(node);
+  if (it == nodes_.end()) return nullptr;
+  for (auto version = it->second.rbegin(); version != it->second.rend(); ++version) {
+    if (!top.HasAncestor(version->layer)) continue;
+    return version->record.nlink > 0 ? &*version : nullptr;
+  }
+  return nullptr;
+}
+
+// ---- reading
+
+Result<void> Checker::ReadNodes() {
+  return volume_.store->Scan(Whole(tables::kNodes), [&](const RowView& row) {
+    ++report_.rows_checked;
+    const auto key = ParseNodeKey(row.key);
+    Version version;
+    if (!key || !DecodeNode(row.value, &version.record)) {
+      if (Report("a row of table nodes cannot be read", true)) {
+        Delete(tables::kNodes, std::string(row.key));
+      }
+      return Visit::kContinue;
+    }
+    ++node_records_;
+    version.layer = key->layer;
+    if (!LayerExists(key->layer)) {
+      Report("the row of " + Of(key->node) + In(key->layer) + " is of a layer that does not exist",
+             false);
+      return Visit::kContinue;
+    }
+    const NodeRecord& record = version.record;
+    if (record.nlink > 0 && record.content) {
+      uint64_t& size = content_sizes_[record.content];
+      size = std::max(size, record.size);
+    }
+    nodes_[key->node].push_back(std::move(version));
+    return Visit::kContinue;
+  });
+}
+
+Result<void> Checker::ReadEntries() {
+  return volume_.store->Scan(Whole(tables::kEntries), [&](const RowView& row) {
+    ++report_.rows_checked;
+    const auto key = ParseEntryKey(row.key);
+    NodeId node;
+    uint32_t type = 0;
+    if (!key || CheckName(key->name) != 0 || !DecodeEntry(row.value, &node, &type)) {
+      if (Report("a row of table entries cannot be read", true)) {
+        Delete(tables::kEntries, std::string(row.key));
+      }
+      return Visit::kContinue;
+    }
+    if (!LayerExists(key->layer)) {
+      Report("the entry '" + key->name + "' of " + Of(key->parent) + In(key->layer) +
+                 " is of a layer that does not exist",
+             false);
+      return Visit::kContinue;
+    }
+    entries_[{key->parent, key->name}].push_back({key->layer, node});
+    return Visit::kContinue;
+  });
+}
+
+Result<void> Checker::ReadObjects() {
+  return volume_.store->Scan(Whole(tables::kObjects), [&](const RowView& row) {
+    ++report_.rows_checked;
+    if (auto key = ParseObjectKey(row.key)) objects_[key->object] = *key;
+    return Visit::kContinue;
+  });
+}
+
+Result<void> Checker::ReadOrphans() {
+  return volume_.store->Scan(Whole(tables::kOrphans), [&](const RowView& row) {
+    ++report_.rows_checked;
+    KeyReader in(row.key);
+    in.Int();
+    const NodeId node(in.Int());
+    const ContentId content(in.Int());
+    if (node) orphan_nodes_.insert(node);
+    if (content) orphan_contents_.insert(content);
+    return Visit::kContinue;
+  });
+}
+
+// ---- names
+
+void Checker::CheckEntries() {
+  for (const auto& [name, versions] : entries_) {
+    for (const EntryVersion& version : versions) {
+      if (!version.node) continue;
+      absl::ReaderMutexLock lock(&volume_.tree_mu);
+      const Layer* layer = volume_.tree.Find(version.layer);
+      if (VisibleNode(version.node, *layer) != nullptr) continue;
+      const bool repaired = Report("the entry '" + name.second + "' of " + Of(name.first) +
+                                       In(version.layer) + " names " + Of(version.node) +
+                                       ", which does not exist there",
+                                   true);
+      if (repaired) Delete(tables::kEntries, EntryKey(name.first, name.second, version.layer));
+    }
+  }
+}
+
+// Link counts and reachability, as one branch or snapshot sees them.
+void Checker::CheckHead(const Layer& head) {
+  absl::flat_hash_map<NodeId, uint32_t> names;
+  for (const auto& [name, versions] : entries_) {
+    for (auto version = versions.rbegin(); version != versions.rend(); ++version) {
+      if (!head.HasAncestor(version->layer)) continue;
+      if (version->node) ++names[version->node];
+      break;
+    }
+  }
+  LayerCounters truth;
+  for (const auto& [node, versions] : nodes_) {
+    const Version* version = VisibleNode(node, head);
+    if (version == nullptr) continue;
+    const NodeRecord& record = version->record;
+    const bool directory = S_ISDIR(record.mode);
+    (directory ? truth.directories : truth.files) += 1;
+    if (S_ISREG(record.mode)) truth.total_size += static_cast<int64_t>(record.size);
+    // A node of the base may have names that only the base knows.
+    if (node == kRootNode || IsBaseNode(node)) continue;
+    const auto found = names.find(node);
+    const uint32_t count = found == names.end() ? 0 : found->second;
+    if (count == 0) {
+      if (orphan_nodes_.contains(node)) continue;
+      if (Report(Of(node) + In(version->layer) + " cannot be reached by any name", true)) {
+        Delete(tables::kNodes, NodeKey(node, version->layer));
+      }
+    } else if (directory ? count != 1 : count != record.nlink) {
+      const bool repaired = Report(Of(node) + In(version->layer) + " has " + std::to_string(count) +
+                                       " names but a link count of " +
+                                       std::to_string(record.nlink),
+                                   !directory);
+      if (repaired) {
+        NodeRecord fixed = record;
+        fixed.nlink = count;
+        Put(tables::kNodes, NodeKey(node, version->layer), EncodeNode(fixed));
+      }
+    }
+  }
+  CheckHeadCounters(head, truth);
+}
+
+// ---- content
+
+Result<void> Checker::CheckContent(TableId table, uint64_t unit) {
+  const std::string name(VolumeSchema().tables[table].name);
+  return volume_.store->Scan(Whole(table), [&](const RowView& row) {
+    ++report_.rows_checked;
+    const auto key = ParseContentKey(row.key);
+    Runs runs;
+    const bool readable = key && (table == tables::kData || DecodeRuns(row.blob, &runs)) &&
+                          row.blob.size() <= kChunkSize;
+    if (!readable) {
+      if (Report("a row of table " + name + " cannot be read", true)) {
+        Delete(table, std::string(row.key));
+      }
+      return Visit::kContinue;
+    }
+    if (table == tables::kData) stored_[key->layer] += static_cast<int64_t>(row.blob.size());
+    for (const Run& run : runs) {
+      if (!run.object) continue;
+      const auto object = objects_.find(run.object);
+      if (object == objects_.end()) {
+        Report("content " + std::to_string(key->content.value) + " is in object " +
+                   std::to_string(run.object.value) + ", which does not exist",
+               false);
+      } else if (object->second.layer == key->layer) {
+        stored_[key->layer] += int64_t{run.count} * kPageSize;
+      }
+    }
+    if (orphan_contents_.contains(key->content)) return Visit::kContinue;
+    const auto size = content_sizes_.find(key->content);
+    const std::string what = "row " + std::to_string(key->index) + " of content " +
+                             std::to_string(key->content.value) + In(key->layer) + " in table " +
+                             name;
+    if (!LayerExists(key->layer)) {
+      Report(what + " is of a layer that does not exist", false);
+    } else if (size == content_sizes_.end()) {
+      if (orphan_nodes_.empty() && Report(what + " belongs to no node", true)) {
+        Delete(table, std::string(row.key));
+      }
+    } else if (key->index * unit >= size->second && (!row.blob.empty())) {
+      if (Report(what + " lies past the end of the file", true)) {
+        Delete(table, std::string(row.key));
+      }
+    }
+    return Visit::kContinue;
+  });
+}
+
+Result<void> Checker::CheckXattrs() {
+  return volume_.store->Scan(Whole(tables::kXattrs), [&](const RowView& row) {
+    ++report_.rows_checked;
+    const auto key = ParseEntryKey(row.key);
+    if (!key || !nodes_.contains(key->parent)) {
+      if (Report("a row of table xattrs belongs to no node", true)) {
+        Delete(tables::kXattrs, std::string(row.key));
+      }
+    }
+    return Visit::kContinue;
+  });
+}
+
+Result<void> Checker::CheckObjects() {
+  if (volume_.blobs == nullptr) return Ok();
+  absl::flat_hash_set<ObjectId> files;
+  AGENTFS_TRY(volume_.blobs->List([&](ObjectId object, uint64_t) { files.insert(object); }));
+  for (const auto& [object, key] : objects_) {
+    if (files.contains(object)) continue;
+    Report("object " + std::to_string(object.value) + " of content " +
+               std::to_string(key.content.value) + " is missing",
+           false);
+  }
+  return Ok();
+}
+
+// ---- counters
+
+void Checker::CheckHeadCounters(const Layer& head, const LayerCounters& truth) {
+  LayerCounters& counters = const_cast<Layer&>(head).counters;
+  const bool same = counters.files.load() == truth.files.load() &&
+                    counters.directories.load() == truth.directories.load() &&
+                    counters.total_size.load() == truth.total_size.load();
+  if (same) return;
+  const bool repaired = Report(
+      "layer " + std::to_string(head.id.value) + " says that it has " +
+          std::to_string(counters.files.load()) + " files, " +
+          std::to_string(counters.directories.load()) + " directories and " +
+          std::to_string(counters.total_size.load()) + " bytes; there are " +
+          std::to_string(truth.files.load()) + ", " + std::to_string(truth.directories.load()) +
+          " and " + std::to_string(truth.total_size.load()),
+      true);
+  if (!repaired) return;
+  counters.CopyViewTotals(truth);
+  volume_.LayerChanged(const_cast<Layer*>(&head));
+}
+
+void Checker::CheckCounters() {
+  absl::ReaderMutexLock lock(&volume_.tree_mu);
+  for (Layer* layer : volume_.tree.All()) {
+    const int64_t counted = stored_[layer->id];
+    const int64_t recorded = layer->counters.stored_bytes.load();
+    if (counted == recorded) continue;
+    const bool repaired = Report("layer " + std::to_string(layer->id.value) + " says that it keeps " +
+                                     std::to_string(recorded) + " bytes; it keeps " +
+                                     std::to_string(counted),
+                                 true);
+    if (!repaired) continue;
+    layer->counters.stored_bytes = counted;
+    volume_.stored_bytes += counted - recorded;
+    volume_.LayerChanged(layer);
+  }
+  if (const int64_t recorded = volume_.node_records.load(); recorded != node_records_) {
+    const bool repaired = Report("the database says that it has " + std::to_string(recorded) +
+                                     " node records; there are " + std::to_string(node_records_),
+                                 true);
+    if (repaired) volume_.node_records = node_records_;
+  }
+}
+
+Result<FsckReport> Checker::Run() {
+  AGENTFS_TRY(ReadNodes());
+  AGENTFS_TRY(ReadEntries());
+  AGENTFS_TRY(ReadObjects());
+  AGENTFS_TRY(ReadOrphans());
+  CheckEntries();
+  for (const Layer* head : heads_) CheckHead(*head);
+  AGENTFS_TRY(CheckContent(tables::kData, kChunkSize));
+  AGENTFS_TRY(CheckContent(tables::kSpans, kSpanSize));
+  AGENTFS_TRY(CheckXattrs());
+  AGENTFS_TRY(CheckObjects());
+  CheckCounters();
+  if (repair_) {
+    for (Mutation& mutation : repairs_.mutations) {
+      AGENTFS_TRY(volume_.journal->Admit(Growth::kFrees));
+      Journal::Change change(*volume_.journal);
+      if (mutation.kind == Mutation::Kind::kPut) {
+        change.Put(mutation.table, std::move(mutation.key), std::move(mutation.value));
+      } else {
+        change.Delete(mutation.table, std::move(mutation.key));
+      }
+    }
+    AGENTFS_TRY(volume_.journal->Flush(Durability::kSynced));
+  }
+  return std::move(report_);
+}
+
+Result<FsckReport> VolumeImpl::Check(bool repair) {
+  absl::MutexLock lock(&mu_);
+  std::vector<Layer*> heads;
+  for (auto& [name, branch] : branches_) {
+    if (repair && branch.view && branch.view->handles.load() > 0) {
+      return Error(EBUSY, "branch '" + name + "' is in use", "end what runs in it first");
+    }
+    heads.push_back(branch.layer);
+  }
+  AGENTFS_TRY(DropIdleViews());
+  {
+    absl::ReaderMutexLock tree_lock(&state_->tree_mu);
+    for (auto& [number, snapshot] : snapshots_) {
+      heads.push_back(state_->tree.Find(snapshot.layer));
+    }
+  }
+  std::sort(heads.begin(), heads.end());
+  heads.erase(std::unique(heads.begin(), heads.end()), heads.end());
+  // Once more: what the first flush let go of is removed by the second.
+  AGENTFS_TRY(state_->journal->Flush(Durability::kNone));
+  if (!repair) return Checker(*state_, std::move(heads), false).Run();
+  // What is repaired in the store must not live on in memory.
+  for (auto& [name, branch] : branches_) branch.view.reset();
+  return Checker(*state_, std::move(heads), true).Run();
+}
+
 }  // namespace agentfs

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "absl/container/flat_hash_set.h"
+
 namespace agentfs {
 
 const Layer* Layer::AncestorAtMost(LayerId wanted) const {
@@ -54,18 +56,18 @@ std::vector<Layer*> LayerTree::All() const {
   return all;
 }
 
-void LayerTree::Remove(Layer* layer) {
-  Layer* parent = layer->parent;
-  for (auto& [id, other] : layers_) {
-    if (other->parent == layer) other->parent = parent;
+void LayerTree::Remove(const std::vector<Layer*>& layers) {
+  absl::flat_hash_set<const Layer*> gone(layers.begin(), layers.end());
+  std::vector<Layer*> all = All();
+  for (Layer* layer : all) layer->children = 0;
+  for (Layer* layer : all) {  // parents before children
+    if (gone.contains(layer)) continue;
+    Layer* parent = layer->parent;
+    while (parent != nullptr && gone.contains(parent)) parent = parent->parent;
+    Attach(layer, parent);
+    if (parent != nullptr) ++parent->children;
   }
-  if (parent != nullptr) parent->children += layer->children - 1;
-  layers_.erase(layer->id);
-  RelinkDescendants();
-}
-
-void LayerTree::RelinkDescendants() {
-  for (Layer* layer : All()) Attach(layer, layer->parent);
+  for (const Layer* layer : layers) layers_.erase(layer->id);
 }
 
 }  // namespace agentfs

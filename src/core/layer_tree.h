@@ -59,16 +59,14 @@ class LayerTree {
  public:
   Layer* Add(LayerId id, Layer* parent, int64_t created_ns);
   Layer* Find(LayerId id) const;
-  // Takes out a layer that has at most one child, which moves to its parent.
-  void Remove(Layer* layer);
+  // Takes out layers that have at most one child each, which moves to the nearest parent left.
+  void Remove(const std::vector<Layer*>& layers);
   size_t size() const { return layers_.size(); }
   // By id, ascending: parents before children.
   std::vector<Layer*> All() const;
 
  private:
   static void Attach(Layer* layer, Layer* parent);
-  void RelinkDescendants();
-
   absl::flat_hash_map<LayerId, std::unique_ptr<Layer>> layers_;
 };
 

@@ -19,6 +19,8 @@ namespace agentfs {
 // The layer beneath all others: the base, or an empty root directory.
 inline constexpr LayerId kRootLayer{1};
 
+class GarbageCollector;
+
 class VolumeImpl final : public Volume {
  public:
   explicit VolumeImpl(std::unique_ptr<VolumeState> state) : state_(std::move(state)) {}
@@ -60,6 +62,9 @@ class VolumeImpl final : public Volume {
   void AfterCommit();
   std::shared_ptr<FileSystem> Handle(View* view);
   Result<void> DropIdleViews() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+
+  // ---- gc.cc
+  Result<void> MergeUnnamed(GarbageCollector& collector) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
   // ---- volume_refs.cc
   Result<Branch*> FindBranch(std::string_view name) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
