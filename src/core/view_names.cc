@@ -312,13 +312,13 @@ Result<Attr> View::Link(const Caller& caller, Node& target, Node& parent_node,
   AGENTFS_TRY(Admit(Growth::kGrows));
   ViewNode& parent = AsViewNode(parent_node);
   ViewNode& node = AsViewNode(target);
-  if (&parent == &node) return Error(EPERM);
   AGENTFS_ASSIGN(NodeLock lock, LockDirectory(parent, LockMode::kExclusive));
   AGENTFS_TRY(CheckAccess(caller, parent, X_OK));
   AGENTFS_ASSIGN(Name found, FindName(parent, name));
   if (found.exists()) return Error(EEXIST);
   if (parent.nlink == 0) return Error(ENOENT);
   AGENTFS_TRY(CheckAccess(caller, parent, W_OK | X_OK));
+  if (&parent == &node) return Error(EPERM);  // a directory, and locked already
   AGENTFS_ASSIGN(NodeLock node_lock, NodeLock::Take(nodes_, node, LockMode::kExclusive));
   if (node.IsDirectory()) return Error(EPERM);
   const bool unnamed = node.nlink == 0 && node.linkable;
