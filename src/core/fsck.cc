@@ -300,7 +300,7 @@ void Checker::CheckCounters() {
   }
 }
 
-Result<FsckReport> Checker::Run() {
+Result<FsckReport> Checker::Check() {
   AGENTFS_TRY(ReadNodes());
   AGENTFS_TRY(ReadEntries());
   AGENTFS_TRY(ReadObjects());
@@ -347,10 +347,10 @@ Result<FsckReport> VolumeImpl::Check(bool repair) {
   heads.erase(std::unique(heads.begin(), heads.end()), heads.end());
   // Once more: what the first flush let go of is removed by the second.
   AGENTFS_TRY(state_->journal->Flush(Durability::kNone));
-  if (!repair) return Checker(*state_, std::move(heads), false).Run();
+  if (!repair) return Checker(*state_, std::move(heads), false).Check();
   // What is repaired in the store must not live on in memory.
   for (auto& [name, branch] : branches_) branch.view.reset();
-  return Checker(*state_, std::move(heads), true).Run();
+  return Checker(*state_, std::move(heads), true).Check();
 }
 
 }  // namespace agentfs

@@ -25,7 +25,7 @@ class Checker {
   Checker(VolumeState& volume, std::vector<Layer*> heads, bool repair)
       : volume_(volume), heads_(std::move(heads)), repair_(repair) {}
 
-  Result<FsckReport> Run();
+  Result<FsckReport> Check();
 
  private:
   struct Version {
