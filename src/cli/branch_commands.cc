@@ -80,13 +80,10 @@ Result<int> List(Context& context) {
 }
 
 Result<int> Delete(Context& context, const Options& options) {
-  if (options.name == kMainBranch && !options.force) {
-    return Error(EBUSY, "branch main: commands without --branch work on it",
-                 "--force deletes it all the same");
-  }
   AGENTFS_ASSIGN(auto session, Session::Open(context));
-  AGENTFS_TRY(
-      context.Explain("branch", options.name, session->volume().DeleteBranch(options.name)));
+  auto deleted = session->volume().DeleteBranch(options.name);
+  if (deleted.code() == ENOENT && options.force) deleted = Ok();
+  AGENTFS_TRY(context.Explain("branch", options.name, std::move(deleted)));
   AGENTFS_TRY(session->Close());
   if (context.json) AGENTFS_TRY(context.PrintJson({{"deleted", {options.name}}}));
   return kDone;
@@ -120,7 +117,7 @@ void AddBranch(CLI::App& app, Context& context) {
   CLI::App& remove = AddCommand(branch, "delete", "Delete a branch and its changes",
                                 "  agentfs branch delete experiment");
   remove.add_option("NAME", options->name, "The branch")->required()->type_name("");
-  remove.add_flag("--force", options->force, "Even if it is main");
+  remove.add_flag("--force", options->force, "A branch that is not there is fine");
   remove.callback([&context, options] {
     context.command = [&context, options] { return Delete(context, *options); };
   });

@@ -42,14 +42,9 @@ TEST_F(WorkspaceCliTest, BranchDeleteDropsTheChanges) {
   EXPECT_EQ(Do({"branch", "list", "--json"}).Json().size(), 1u);
 }
 
-TEST_F(WorkspaceCliTest, MainIsOnlyDeletedByForce) {
+TEST_F(WorkspaceCliTest, MainCannotBeDeleted) {
   ExpectFailure({"branch", "delete", "main"}, 3, "EBUSY");
-  EXPECT_THAT(Try({"branch", "delete", "main"}).err, HasSubstr("--force"));
-  Do({"branch", "create", "other"});
-  Do({"branch", "delete", "main", "--force"});
-  ExpectFailure({"fs", "ls"}, 4, "ENOENT");
-  Do({"branch", "create", "main", "--from", "other"});
-  Do({"fs", "ls"});
+  ExpectFailure({"branch", "delete", "main", "--force"}, 3, "EBUSY");
 }
 
 TEST_F(WorkspaceCliTest, BranchErrors) {
@@ -57,6 +52,7 @@ TEST_F(WorkspaceCliTest, BranchErrors) {
   ExpectFailure({"branch", "create", "bad name"}, 2, "EINVAL");
   ExpectFailure({"branch", "create", "x", "--from", "absent"}, 4, "ENOENT");
   ExpectFailure({"branch", "delete", "absent"}, 4, "ENOENT");
+  Do({"branch", "delete", "absent", "--force"});
 }
 
 }  // namespace
