@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Many small files: making them, finding them by path, reading them from a cold start, and two
+// threads against one.
+#include <benchmark/benchmark.h>
+
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "bench_volume.h"
+
+namespace agentfs::bench {
+namespace {
+
+constexpr size_t kFileBytes = 1024;
+
+// Many options of a volume matter only over time; here nothing may be evicted meanwhile.
+BenchVolume::Options Roomy(StoreKind store) {
+  BenchVolume::Options options{store, "", {}};
+  options.volume.content_cache_bytes = uint64_t{4} << 30;
+  return options;
+}
+
+// files/s: what the caller sees. committed/s: until the committer has caught up. Each iteration
+// fills a new volume.
+void BM_CreateWrite(benchmark::State& state) {
+  const auto store = static_cast<StoreKind>(state.range(0));
+  const auto count = static_cast<uint64_t>(state.range(1));
+  double calling = 0, total = 0;
+  for (auto _ : state) {
+    BenchVolume bench(Roomy(store));
+    bench.Settle();
+    const Stopwatch watch;
+    MakeFiles(bench.view(), "t", count, kFileBytes);
+    calling += watch.seconds();
+    bench.Settle();
+    const double seconds = watch.seconds();
+    total += seconds;
+    state.SetIterationTime(seconds);
+  }
+  const double files = static_cast<double>(state.iterations()) * static_cast<double>(count);
+  state.counters["files/s"] = files / calling;
+  state.counters["committed/s"] = files / total;
+  const std::string name = "create" + std::to_string(state.range(0));
+  if (count == 1000) Remember(name, files / total);
+  if (count != 1000) state.counters["slower"] = Recall(name) / (files / total);
+}
+
+// The volume with so many files; it stays for the next repetition.
+BenchVolume& Filled(StoreKind store, uint64_t count) {
+  static std::unique_ptr<BenchVolume> bench;
+  static uint64_t filled = 0;
+  if (filled != count) {
+    bench.reset();
+    bench = std::make_unique<BenchVolume>(Roomy(store));
+    MakeFiles(bench->view(), "t", count, 0);
+    bench->Settle();
+    filled = count;
+  }
+  return *bench;
+}
+
+// By path of three components, in random order.
+void BM_GetAttrByPath(benchmark::State& state) {
+  const auto count = static_cast<uint64_t>(state.range(0));
+  BenchVolume& bench = Filled(StoreKind::kMemory, count);
+  const Files files(bench.shared_view());
+  const std::vector<std::string> paths = ShuffledPaths("t", count);
+  uint64_t sum = 0, done = 0;
+  const Stopwatch watch;
+  for (auto _ : state) {
+    for (const std::string& path : paths) sum += Must(files.Resolve(path)).attr.mtime.nsec;
+    done += count;
+  }
+  benchmark::DoNotOptimize(sum);
+  const double rate = static_cast<double>(done) / watch.seconds();
+  state.counters["getattr/s"] = rate;
+  if (count == 1000) Remember("getattr", rate);
+  if (count != 1000) state.counters["slower"] = Recall("getattr") / rate;
+}
+
+// A volume opened anew: nothing is in memory but what the host's page cache has.
+void BM_ColdRead(benchmark::State& state) {
+  const auto count = static_cast<uint64_t>(state.range(0));
+  static std::unique_ptr<BenchVolume> bench;
+  if (bench == nullptr) {
+    bench = std::make_unique<BenchVolume>(Roomy(StoreKind::kSqlite));
+    MakeFiles(bench->view(), "t", count, kFileBytes);
+  }
+  std::string out(kFileBytes, '\0');
+  double total = 0;
+  for (auto _ : state) {
+    bench->Reopen();
+    const Files files(bench->shared_view());
+    const Stopwatch watch;
+    for (uint64_t d = 0; d < count / kFilesPerDirectory; ++d) {
+      NodeRef directory = Must(files.Resolve("/t/d" + std::to_string(d))).node;
+      for (uint64_t f = 0; f < kFilesPerDirectory; ++f) {
+        NodeRef file = Must(bench->view().Lookup({}, *directory, "f" + std::to_string(f))).node;
+        if (Must(bench->view().Read(*file, 0, out)) != kFileBytes) Must(Error(EIO));
+      }
+    }
+    state.SetIterationTime(watch.seconds());
+    total += watch.seconds();
+  }
+  state.counters["files/s"] = static_cast<double>(state.iterations() * count) / total;
+}
+
+// Runs `work` in `threads` threads at once; gives the seconds.
+template <typename Work>
+double InThreads(int threads, const Work& work) {
+  std::vector<std::thread> running;
+  const Stopwatch watch;
+  for (int i = 1; i < threads; ++i) running.emplace_back([&work, i] { work(i); });
+  work(0);
+  for (std::thread& thread : running) thread.join();
+  return watch.seconds();
+}
+
+void ReportThreads(benchmark::State& state, const std::string& name, double rate) {
+  state.counters["ops/s"] = rate;
+  if (state.range(0) == 1) Remember(name, rate);
+  if (state.range(0) != 1) state.counters["speedup"] = rate / Recall(name);
+}
+
+// Each thread in a directory of its own.
+void BM_CreateWriteThreads(benchmark::State& state) {
+  const int threads = static_cast<int>(state.range(0));
+  constexpr uint64_t kFiles = 50000;
+  double total = 0;
+  for (auto _ : state) {
+    BenchVolume bench(Roomy(StoreKind::kMemory));
+    const double seconds = InThreads(threads, [&](int i) {
+      MakeFiles(bench.view(), "t" + std::to_string(i), kFiles, kFileBytes);
+    });
+    state.SetIterationTime(seconds);
+    total += seconds;
+  }
+  ReportThreads(state, "threads/create",
+                static_cast<double>(state.iterations() * kFiles) * threads / total);
+}
+
+void BM_GetAttrThreads(benchmark::State& state) {
+  const int threads = static_cast<int>(state.range(0));
+  constexpr uint64_t kFiles = 1000, kRounds = 1000;
+  static std::unique_ptr<BenchVolume> bench;
+  if (bench == nullptr) {
+    bench = std::make_unique<BenchVolume>(StoreKind::kMemory);
+    for (const char* top : {"t0", "t1"}) MakeFiles(bench->view(), top, kFiles, 0);
+    bench->Settle();
+  }
+  const Files files(bench->shared_view());
+  const std::vector<std::string> paths[] = {ShuffledPaths("t0", kFiles),
+                                            ShuffledPaths("t1", kFiles)};
+  double total = 0;
+  for (auto _ : state) {
+    const double seconds = InThreads(threads, [&](int i) {
+      for (uint64_t round = 0; round < kRounds; ++round) {
+        for (const std::string& path : paths[i]) Must(files.Resolve(path));
+      }
+    });
+    state.SetIterationTime(seconds);
+    total += seconds;
+  }
+  ReportThreads(state, "threads/getattr",
+                static_cast<double>(state.iterations() * kFiles * kRounds) * threads / total);
+}
+
+// Nodes that are already known, as a mount does it: no path to walk from a common root.
+void BM_GetAttrNodesThreads(benchmark::State& state) {
+  const int threads = static_cast<int>(state.range(0));
+  constexpr uint64_t kFiles = 1000, kRounds = 2000;
+  BenchVolume bench(StoreKind::kMemory);
+  const Files files(bench.shared_view());
+  std::vector<NodeRef> nodes[2];
+  for (int i = 0; i < 2; ++i) {
+    const std::string top = "t" + std::to_string(i);
+    MakeFiles(bench.view(), top, kFiles, 0);
+    for (const std::string& path : ShuffledPaths(top, kFiles)) {
+      nodes[i].push_back(Must(files.Resolve(path)).node);
+    }
+  }
+  bench.Settle();
+  double total = 0;
+  for (auto _ : state) {
+    const double seconds = InThreads(threads, [&](int i) {
+      for (uint64_t round = 0; round < kRounds; ++round) {
+        for (const NodeRef& node : nodes[i]) Must(bench.view().GetAttr(*node));
+      }
+    });
+    state.SetIterationTime(seconds);
+    total += seconds;
+  }
+  ReportThreads(state, "threads/getattr-nodes",
+                static_cast<double>(state.iterations() * kFiles * kRounds) * threads / total);
+}
+
+constexpr int kMemory = static_cast<int>(StoreKind::kMemory);
+constexpr int kSqlite = static_cast<int>(StoreKind::kSqlite);
+
+BENCHMARK(BM_CreateWrite)
+    ->ArgNames({"store", "files"})
+    ->Args({kMemory, 1000})
+    ->UseManualTime()
+    ->Iterations(200)
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK(BM_CreateWrite)
+    ->ArgNames({"store", "files"})
+    ->Args({kMemory, 1000000})
+    ->UseManualTime()
+    ->Iterations(1)
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK(BM_CreateWrite)
+    ->ArgNames({"store", "files"})
+    ->Args({kSqlite, 200000})
+    ->UseManualTime()
+    ->Iterations(1)
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK(BM_GetAttrByPath)->ArgName("files")->Arg(1000)->Iterations(1000)->UseRealTime();
+BENCHMARK(BM_GetAttrByPath)->ArgName("files")->Arg(1000000)->Iterations(2)->UseRealTime();
+BENCHMARK(BM_ColdRead)
+    ->ArgName("files")
+    ->Arg(100000)
+    ->UseManualTime()
+    ->Iterations(1)
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK(BM_CreateWriteThreads)
+    ->ArgName("threads")
+    ->Arg(1)
+    ->Arg(2)
+    ->UseManualTime()
+    ->Iterations(4);
+BENCHMARK(BM_GetAttrThreads)->ArgName("threads")->Arg(1)->Arg(2)->UseManualTime()->Iterations(2);
+BENCHMARK(BM_GetAttrNodesThreads)
+    ->ArgName("threads")
+    ->Arg(1)
+    ->Arg(2)
+    ->UseManualTime()
+    ->Iterations(2);
+
+}  // namespace
+}  // namespace agentfs::bench
+
+BENCHMARK_MAIN();
