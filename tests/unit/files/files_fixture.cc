@@ -14,11 +14,9 @@ Backend MakeBackend(BackendKind kind) {
     backend.fs = std::make_shared<FakeFs>();
     return backend;
   }
-#ifndef FAKE_ONLY
   auto store = OpenMemoryStore(VolumeSchema());
   backend.volume = Volume::Open(std::move(store).value(), nullptr, nullptr, {}).value();
   backend.fs = backend.volume->OpenBranch(kMainBranch).value();
-#endif
   return backend;
 }
 

@@ -37,31 +37,24 @@ class FilesFixture : public ::testing::TestWithParam<BackendKind> {
   Files files_{backend_.fs};
 };
 
-#ifdef FAKE_ONLY
-#define AGENTFS_FILES_SUITE(name)                                                     \
-  INSTANTIATE_TEST_SUITE_P(AllBackends, name,                                         \
-                           ::testing::Values(::agentfs::testing::BackendKind::kFake), \
-                           ::agentfs::testing::BackendName)
-#else
 #define AGENTFS_FILES_SUITE(name)                                                       \
   INSTANTIATE_TEST_SUITE_P(AllBackends, name,                                           \
                            ::testing::Values(::agentfs::testing::BackendKind::kFake,    \
                                              ::agentfs::testing::BackendKind::kVolume), \
                            ::agentfs::testing::BackendName)
 
-#endif
 // A tree below `path` with one of everything: types, holes, hard links, xattrs, odd names and
 // times.
 void MakeVariedTree(const Files& files, const std::string& path);
 
 #define EXPECT_OK(expr)                                                            \
   do {                                                                             \
-    auto expect_ok_ = (expr);                                                      \
+    auto&& expect_ok_ = (expr);                                                    \
     EXPECT_TRUE(expect_ok_.ok()) << #expr << ": " << expect_ok_.error().message(); \
   } while (false)
 #define ASSERT_OK(expr)                                                            \
   do {                                                                             \
-    auto assert_ok_ = (expr);                                                      \
+    auto&& assert_ok_ = (expr);                                                    \
     ASSERT_TRUE(assert_ok_.ok()) << #expr << ": " << assert_ok_.error().message(); \
   } while (false)
 
