@@ -257,10 +257,17 @@ Result<NodeRef> ViewNodes::ParentOf(ViewNode& node) {
     parent = node.parent;
     if (node.base != nullptr) base_path = node.base->path;
   }
-  if (NodeRef ref = table_.Find(parent)) return ref;
   const bool base_node = (parent.value & kBaseNodeBit) != 0;
-  if (parent && (!base_node || volume_.changed_base_nodes.Contains(parent))) {
-    return table_.Get(parent);
+  NodeRef ref = table_.Find(parent);
+  if (!ref && parent && (!base_node || volume_.changed_base_nodes.Contains(parent))) {
+    ref = table_.Get(parent);
+  }
+  if (ref && !base_node) return ref;
+  if (ref) {
+    // Its record may be another branch's, or have gone with a restore: only loading it tells.
+    Result<NodeLock> lock = NodeLock::Take(*this, AsViewNode(*ref), LockMode::kShared);
+    if (lock.ok()) return ref;
+    if (lock.code() != ESTALE) return lock.error();
   }
   // A parent without a record: then the name, too, is the base's.
   const size_t slash = base_path.rfind('/');
