@@ -241,15 +241,19 @@ Result<void> Journal::Commit(Pending& pending, Durability durability) {
 
 void Journal::Succeeded(std::unique_ptr<Pending> pending, Durability durability) {
   error_.store(0);
-  committed_.store(pending->sequence, std::memory_order_release);
-  pending_bytes_.fetch_sub(pending->batch.bytes);
-  {
-    absl::MutexLock lock(&mu_);
-    if (durability == Durability::kSynced) synced_ = pending->sequence;
-    done_.SignalAll();
-  }
+  const uint64_t sequence = pending->sequence;
+  const uint64_t bytes = pending->batch.bytes;
+  // Before anybody learns of it: who has waited for the batch may take down the view whose nodes
+  // it holds.
   for (auto& work : pending->after_commit) work();
   pending.reset();
+  committed_.store(sequence, std::memory_order_release);
+  pending_bytes_.fetch_sub(bytes);
+  {
+    absl::MutexLock lock(&mu_);
+    if (durability == Durability::kSynced) synced_ = sequence;
+    done_.SignalAll();
+  }
   hooks_.after_commit();
 }
 
