@@ -117,6 +117,7 @@ class FileIo {
   // The first piece of data that ends after `offset`, in order.
   using Extent = std::pair<uint64_t, uint64_t>;
   Result<std::optional<Extent>> NextDataLocked(ViewNode& node, uint64_t offset);
+  Result<std::optional<Extent>> NextBaseDataLocked(ViewNode& node, uint64_t from, uint64_t to);
   Result<std::optional<Extent>> NextChunkLocked(ViewNode& node, uint64_t offset);
   Result<std::optional<Extent>> NextRunLocked(ViewNode& node, uint64_t offset);
 

@@ -222,23 +222,36 @@ Result<void> FileIo::AllocateLocked(const Caller& caller, ViewNode& node, Alloca
 
 // ---- seeking
 
+// The first data that the base has between `from` and `to`.
+Result<std::optional<FileIo::Extent>> FileIo::NextBaseDataLocked(ViewNode& node, uint64_t from,
+                                                                 uint64_t to) {
+  if (from >= to) return std::optional<Extent>();
+  const BaseSource base = BaseOfLocked(node);
+  AGENTFS_ASSIGN(auto file, volume_.base_files.Open(base.path, base.identity));
+  Result<uint64_t> data = file->Seek(from, SeekTarget::kData);
+  if (!data.ok() && data.code() != ENXIO) return data.error();
+  if (!data.ok() || *data >= to) return std::optional<Extent>();
+  AGENTFS_ASSIGN(uint64_t hole, file->Seek(*data, SeekTarget::kHole));
+  return Extent(*data, std::min(hole, to));
+}
+
 Result<std::optional<FileIo::Extent>> FileIo::NextChunkLocked(ViewNode& node, uint64_t offset) {
   const uint64_t base_end = node.content() ? node.content()->base_end : 0;
   AGENTFS_ASSIGN(auto rows, nodes_.RowsFromLocked(node, tables::kData, offset / kChunkSize));
   for (uint64_t index : rows) {
     const uint64_t start = index * kChunkSize;
-    if (offset < start && offset < base_end) break;
+    if (offset < start && offset < base_end) {
+      AGENTFS_ASSIGN(auto data, NextBaseDataLocked(node, offset, std::min(start, base_end)));
+      if (data) return data;
+      offset = start;
+    }
     AGENTFS_TRY(nodes_.LoadChunkLocked(node, index));
     const uint64_t end = std::min(start + kChunkSize, node.size);
     if (node.content()->chunk(index).present && end > offset) return Extent(start, end);
-    if (start <= offset) offset = end;
+    if (start <= offset) offset = std::max(offset, end);
   }
   if (offset >= base_end) return std::optional<Extent>();
-  uint64_t end = base_end;
-  for (uint64_t index : rows) {
-    if (index * kChunkSize > offset) end = std::min(end, index * kChunkSize);
-  }
-  return Extent(offset, end);
+  return NextBaseDataLocked(node, offset, base_end);
 }
 
 Result<std::optional<FileIo::Extent>> FileIo::NextRunLocked(ViewNode& node, uint64_t offset) {
@@ -251,13 +264,16 @@ Result<std::optional<FileIo::Extent>> FileIo::NextRunLocked(ViewNode& node, uint
       const uint64_t from = start + uint64_t{run.start} * kPageSize;
       const uint64_t to = std::min(from + uint64_t{run.count} * kPageSize, node.size);
       if (to <= offset) continue;
-      if (offset < from && offset < base_end) return Extent(offset, std::min(from, base_end));
+      if (offset < from && offset < base_end) {
+        AGENTFS_ASSIGN(auto data, NextBaseDataLocked(node, offset, std::min(from, base_end)));
+        if (data) return data;
+      }
       if (run.object) return Extent(from, to);
       offset = to;
     }
   }
-  if (offset < base_end) return Extent(offset, base_end);
-  return std::optional<Extent>();
+  if (offset >= base_end) return std::optional<Extent>();
+  return NextBaseDataLocked(node, offset, base_end);
 }
 
 Result<std::optional<FileIo::Extent>> FileIo::NextDataLocked(ViewNode& node, uint64_t offset) {

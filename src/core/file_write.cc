@@ -19,7 +19,7 @@ size_t RoomFor(size_t size, size_t old_capacity) {
 }  // namespace
 
 bool FileIo::UsesObjects(uint64_t size) const {
-  return size > kInlineLimit && volume_.blobs != nullptr && !volume_.options.single_file;
+  return size > kInlineLimit && size <= kMaxObjectSize && volume_.blobs != nullptr && !volume_.options.single_file;
 }
 
 Result<void> FileIo::CheckGrowth(const ViewNode& node, uint64_t end, uint64_t length) const {
@@ -41,6 +41,7 @@ Result<size_t> FileIo::WriteLocked(const Caller& caller, ViewNode& node, uint64_
   if (offset > kMaxFileSize || data.size() > kMaxFileSize - offset) return Error(EFBIG);
   const uint64_t end = offset + data.size();
   AGENTFS_TRY(CheckGrowth(node, end, data.size()));
+  if (node.kind == ContentKind::kObject && end > kMaxObjectSize) return Error(EFBIG);
   while (true) {
     const LayerId layer = nodes_.open_layer();
     AGENTFS_TRY(nodes_.PrepareRecordLocked(node));

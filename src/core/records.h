@@ -22,6 +22,9 @@ inline constexpr uint32_t kInlineLimit = kChunkSize;   // larger files go to the
 inline constexpr uint32_t kSpanSize = 1024 * 1024;     // what one spans row describes
 inline constexpr uint32_t kPagesPerSpan = kSpanSize / kPageSize;
 inline constexpr uint64_t kMaxFileSize = INT64_MAX;
+// An object has its file's offsets, and host filesystems end sooner than files do. A file that
+// reaches further is kept in chunks: it is sparse, or nobody could have written it.
+inline constexpr uint64_t kMaxObjectSize = uint64_t{8} << 40;
 
 enum class ContentKind : uint8_t {
   kNone = 0,    // no rows: empty, or one hole
