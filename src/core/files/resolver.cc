@@ -3,6 +3,8 @@
 
 #include <sys/stat.h>
 
+#include <algorithm>
+#include <array>
 #include <utility>
 
 #include "agentfs/path.h"
@@ -13,6 +15,41 @@ namespace {
 constexpr int kMaxLinks = 40;
 
 bool IsDots(std::string_view name) { return name == "." || name == ".."; }
+
+// What a byte may mean to a path, as bits.
+enum ByteKind : uint8_t { kOrdinary = 0, kSlash = 1, kDot = 2, kForbidden = 4 };
+
+constexpr std::array<uint8_t, 256> kByteKinds = [] {
+  std::array<uint8_t, 256> kinds{};
+  kinds['/'] = kSlash;
+  kinds['.'] = kDot;
+  kinds['\\'] = kinds['\0'] = kForbidden;
+  return kinds;
+}();
+
+// Whether a path is surely in normal form: no slash is followed by a slash or a dot, no name can be
+// too long. Without branches in its loop: it is on the way of every lookup by path.
+bool IsPlainlyNormal(std::string_view path) {
+  uint8_t before = 0, trouble = 0;
+  for (char c : path) {
+    uint8_t kind = kByteKinds[static_cast<uint8_t>(c)];
+    trouble |= (kind & kForbidden) | ((before & kSlash) * (kind & (kSlash | kDot)));
+    before = kind;
+  }
+  return trouble == 0 && path.size() <= kMaxName;
+}
+
+// The same, exactly, for a path that begins with a slash and ends in none.
+bool HasNormalNames(std::string_view path) {
+  if (path.find_first_of(std::string_view("\\\0", 2)) != std::string_view::npos) return false;
+  for (size_t begin = 1; begin <= path.size();) {
+    size_t end = std::min(path.find('/', begin), path.size());
+    std::string_view name = path.substr(begin, end - begin);
+    if (name.empty() || name.size() > kMaxName || IsDots(name)) return false;
+    begin = end + 1;
+  }
+  return true;
+}
 
 // The next name of `path` at or after `*at`, which moves behind it; empty at the end.
 std::string_view NextName(std::string_view path, size_t* at) {
@@ -30,17 +67,7 @@ std::string_view NextName(std::string_view path, size_t* at) {
 bool IsNormalPath(std::string_view path) {
   if (path.empty() || path[0] != '/') return false;
   if (path.size() == 1) return true;
-  size_t start = 1;
-  for (size_t i = 1;; ++i) {
-    if (i == path.size() || path[i] == '/') {
-      std::string_view name = path.substr(start, i - start);
-      if (name.empty() || name.size() > kMaxName || IsDots(name)) return false;
-      if (i == path.size()) return true;
-      start = i + 1;
-    } else if (path[i] == '\\' || path[i] == '\0') {
-      return false;
-    }
-  }
+  return path.back() != '/' && (IsPlainlyNormal(path) || HasNormalNames(path));
 }
 
 Result<Found> Resolver::Find(std::string_view path, FollowLinks follow) const {
