@@ -135,7 +135,14 @@ TEST_P(ReadWriteTest, FilesEndAtTheLargestSize) {
   const uint64_t limit = MaxFileSize();
   ASSERT_GE(limit, uint64_t{1} << 40);
   auto file = Open("f", O_RDWR | O_CREAT);
-  EXPECT_EQ(Value(file->Write(limit - 1, "x")), 1u);
+  const auto last = file->Write(limit - 1, "x");
+  if (!native() && !last.ok()) {
+    // Large content is in host files, which may end earlier.
+    EXPECT_ERRNO(last, EFBIG);
+    EXPECT_EQ(Stat("f").size, 0u);
+    return;
+  }
+  EXPECT_EQ(Value(last), 1u);
   EXPECT_EQ(Stat("f").size, limit);
   EXPECT_EQ(Value(file->Read(limit - 3, 3)), std::string("\0\0x", 3));
   EXPECT_EQ(Value(file->Read(0, 4)), std::string(4, '\0'));

@@ -60,6 +60,9 @@ class ViewFile : public OpenFile {
   Result<uint64_t> CopyTo(uint64_t offset, OpenFile& target, uint64_t target_offset,
                           uint64_t length) override {
     auto& to = static_cast<ViewFile&>(target);
+    AGENTFS_ASSIGN(const Attr from_attr, Stat());
+    AGENTFS_ASSIGN(const Attr to_attr, to.Stat());
+    if (IsType(from_attr, S_IFDIR) || IsType(to_attr, S_IFDIR)) return Error(EISDIR);
     if (!readable() || !to.writable() || (to.flags_ & O_APPEND) != 0) return Error(EBADF);
     return fs_.CopyRange(caller(), *node_, offset, *to.node_, target_offset, length);
   }
