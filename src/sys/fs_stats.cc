@@ -4,10 +4,9 @@
 #include <sys/statvfs.h>
 
 namespace agentfs {
+namespace {
 
-Result<FsStats> HostFsStats(const std::string& path) {
-  struct statvfs host {};
-  if (statvfs(path.c_str(), &host) != 0) return Error(errno);
+FsStats ToFsStats(const struct statvfs& host) {
   FsStats stats;
   stats.block_size = host.f_frsize;
   stats.blocks = host.f_blocks;
@@ -16,6 +15,20 @@ Result<FsStats> HostFsStats(const std::string& path) {
   stats.files = host.f_files;
   stats.files_free = host.f_ffree;
   return stats;
+}
+
+}  // namespace
+
+Result<FsStats> HostFsStats(const std::string& path) {
+  struct statvfs host {};
+  if (::statvfs(path.c_str(), &host) != 0) return Error(errno);
+  return ToFsStats(host);
+}
+
+Result<FsStats> HostFsStats(int fd) {
+  struct statvfs host {};
+  if (::fstatvfs(fd, &host) != 0) return Error(errno);
+  return ToFsStats(host);
 }
 
 }  // namespace agentfs

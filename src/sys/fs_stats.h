@@ -8,7 +8,8 @@
 
 namespace agentfs {
 
-// Space and files of the host filesystem that holds `path`.
+// Space and files of the host filesystem that holds `path`, or the open `fd` (O_PATH will do).
 Result<FsStats> HostFsStats(const std::string& path);
+Result<FsStats> HostFsStats(int fd);
 
 }  // namespace agentfs

@@ -17,6 +17,7 @@
 
 #include "agentfs/base_fs.h"
 #include "sys/fd.h"
+#include "sys/fs_stats.h"
 
 namespace agentfs {
 namespace {
@@ -132,7 +133,7 @@ class HostBase final : public BaseFs {
   Result<std::string> ReadLink(std::string_view path) override;
   Result<std::vector<std::string>> ListXattrs(std::string_view path) override;
   Result<std::string> GetXattr(std::string_view path, std::string_view name) override;
-  Result<FsStats> StatFs() override;
+  Result<FsStats> StatFs() override { return HostFsStats(root_.get()); }
 
  private:
   static Result<void> RequireRegular(int fd) {
@@ -277,20 +278,6 @@ Result<std::string> HostBase::GetXattr(std::string_view path, std::string_view n
   return ReadSized([&](char* out, size_t size) {
     return ::getxattr(file.c_str(), attribute.c_str(), out, size);
   });
-}
-
-Result<FsStats> HostBase::StatFs() {
-  struct statfs fs;
-  if (::fstatfs(root_.get(), &fs) != 0) return ErrnoError();
-  FsStats out;
-  out.block_size = static_cast<uint64_t>(fs.f_bsize);
-  out.blocks = fs.f_blocks;
-  out.blocks_free = fs.f_bfree;
-  out.blocks_available = fs.f_bavail;
-  out.files = fs.f_files;
-  out.files_free = fs.f_ffree;
-  out.name_max = static_cast<uint32_t>(fs.f_namelen);
-  return out;
 }
 
 }  // namespace
