@@ -232,8 +232,8 @@ Result<void> VolumeImpl::DropIdleViews() {
 
 // On the committer's thread: keeps memory within its bounds.
 void VolumeImpl::AfterCommit() {
+  if (!mu_.TryLock()) return;  // no view may go away meanwhile
   state_->content_cache.Trim();
-  if (!mu_.TryLock()) return;
   size_t cached = 0;
   std::vector<View*> views;
   for (auto& [name, branch] : branches_) views.push_back(branch.view.get());
