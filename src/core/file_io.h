@@ -52,6 +52,7 @@ class FileIo {
   };
 
   // ---- file_read.cc
+  Result<size_t> ReadOnce(ViewNode& node, uint64_t offset, std::span<char> out);
   Result<size_t> ReadChunksLocked(ViewNode& node, uint64_t offset, std::span<char> out);
   bool CopyKnownChunks(ViewNode& node, uint64_t offset, std::span<char> out);
   Result<std::vector<Piece>> PiecesLocked(ViewNode& node, uint64_t offset, std::span<char> out);

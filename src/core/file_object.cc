@@ -30,8 +30,7 @@ void AddRun(Runs* runs, uint32_t first, uint32_t last, ObjectId object) {
       return;
     }
   }
-  runs->push_back(
-      {static_cast<uint16_t>(first), static_cast<uint16_t>(last + 1 - first), object});
+  runs->push_back({static_cast<uint16_t>(first), static_cast<uint16_t>(last + 1 - first), object});
 }
 
 // `runs` with pages [first, last] mapped to `object`, or to nothing.
@@ -156,8 +155,7 @@ Result<void> FileIo::ToSpansLocked(ViewNode& node) {
     fresh.object_recorded = node.content()->object_recorded;
     fresh.open_object = node.content()->open_object;
     if (fresh.object_layer != nodes_.open_layer()) continue;
-    fresh.base_end =
-        node.kind == ContentKind::kBase ? node.size : node.content()->base_end;
+    fresh.base_end = node.kind == ContentKind::kBase ? node.size : node.content()->base_end;
     nodes_.DropContent(change, node);
     node.NeedContent() = std::move(fresh);
     node.kind = ContentKind::kObject;
@@ -170,8 +168,7 @@ Result<void> FileIo::ToSpansLocked(ViewNode& node) {
   return Ok();
 }
 
-Result<void> FileIo::WritePagesLocked(ViewNode& node, uint64_t offset,
-                                      std::span<const char> data) {
+Result<void> FileIo::WritePagesLocked(ViewNode& node, uint64_t offset, std::span<const char> data) {
   const uint64_t end = offset + data.size();
   AGENTFS_TRY(ToSpansLocked(node));
   if (offset > node.size) AGENTFS_TRY(ZeroTailLocked(node, offset));

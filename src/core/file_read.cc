@@ -9,6 +9,7 @@ namespace agentfs {
 namespace {
 
 constexpr int64_t kRelatimeSeconds = 24 * 60 * 60;
+constexpr int kObjectTries = 3;
 
 bool AccessTimeIsStale(const ViewNode& node, const Timestamp& now) {
   return !(node.mtime < node.atime) || !(node.ctime < node.atime) ||
@@ -62,9 +63,8 @@ bool FileIo::CopyKnownChunks(ViewNode& node, uint64_t offset, std::span<char> ou
     Chunk* chunk = content->FindChunk(index);
     if (chunk == nullptr || !chunk->known) return false;
     if (!chunk->layer && !chunk->present && offset < content->base_end) return false;
-    const size_t have = chunk->present && chunk->bytes.size() > at
-                            ? std::min(length, chunk->bytes.size() - at)
-                            : 0;
+    const size_t have =
+        chunk->present && chunk->bytes.size() > at ? std::min(length, chunk->bytes.size() - at) : 0;
     if (have > 0) std::memcpy(out.data(), chunk->bytes.data() + at, have);
     if (have < length) std::memset(out.data() + have, 0, length - have);
     out = out.subspan(length);
@@ -181,6 +181,13 @@ Result<void> FileIo::ReadFullyLocked(ViewNode& node, uint64_t offset, std::span<
 }
 
 Result<size_t> FileIo::Read(ViewNode& node, uint64_t offset, std::span<char> out) {
+  // Large files are read without the lock; a file emptied meanwhile loses its object.
+  Result<size_t> got = ReadOnce(node, offset, out);
+  for (int i = 0; i < kObjectTries && got.code() == ENOENT; ++i) got = ReadOnce(node, offset, out);
+  return got;
+}
+
+Result<size_t> FileIo::ReadOnce(ViewNode& node, uint64_t offset, std::span<char> out) {
   std::vector<Piece> pieces;
   BaseSource base;
   bool whole_base = false, touch = false;

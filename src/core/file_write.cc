@@ -19,7 +19,8 @@ size_t RoomFor(size_t size, size_t old_capacity) {
 }  // namespace
 
 bool FileIo::UsesObjects(uint64_t size) const {
-  return size > kInlineLimit && size <= kMaxObjectSize && volume_.blobs != nullptr && !volume_.options.single_file;
+  return size > kInlineLimit && size <= kMaxObjectSize && volume_.blobs != nullptr &&
+         !volume_.options.single_file;
 }
 
 Result<void> FileIo::CheckGrowth(const ViewNode& node, uint64_t end, uint64_t length) const {
@@ -192,8 +193,8 @@ void FileIo::QueueChunk(Journal::Change& change, ViewNode& node, uint64_t index,
       chunk.slot->blob = bytes;
     }
   } else {
-    chunk.slot = change.Put(tables::kData, ContentKey(node.content_id, index, open), EncodeInt(1),
-                            bytes);
+    chunk.slot =
+        change.Put(tables::kData, ContentKey(node.content_id, index, open), EncodeInt(1), bytes);
   }
   chunk.bytes = std::move(bytes);
   chunk.present = true;
@@ -206,8 +207,7 @@ void FileIo::QueueChunk(Journal::Change& change, ViewNode& node, uint64_t index,
 void FileIo::PutHole(Journal::Change& change, ViewNode& node, uint64_t index) {
   Chunk& chunk = node.content()->chunk(index);
   const LayerId open = nodes_.open_layer();
-  const int64_t old_size =
-      chunk.layer && chunk.present ? static_cast<int64_t>(chunk.stored) : 0;
+  const int64_t old_size = chunk.layer && chunk.present ? static_cast<int64_t>(chunk.stored) : 0;
   if (chunk.layer == open) nodes_.CountStored(-old_size);
   node.stored = static_cast<uint64_t>(static_cast<int64_t>(node.stored) - old_size);
   if (chunk.cached) {

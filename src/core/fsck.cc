@@ -131,10 +131,10 @@ void Checker::CheckEntries() {
       absl::ReaderMutexLock lock(&volume_.tree_mu);
       const Layer* layer = volume_.tree.Find(version.layer);
       if (VisibleNode(version.node, *layer) != nullptr) continue;
-      const bool repaired = Report("the entry '" + name.second + "' of " + Of(name.first) +
-                                       In(version.layer) + " names " + Of(version.node) +
-                                       ", which does not exist there",
-                                   true);
+      const bool repaired =
+          Report("the entry '" + name.second + "' of " + Of(name.first) + In(version.layer) +
+                     " names " + Of(version.node) + ", which does not exist there",
+                 true);
       if (repaired) Delete(tables::kEntries, EntryKey(name.first, name.second, version.layer));
     }
   }
@@ -169,8 +169,7 @@ void Checker::CheckHead(const Layer& head) {
       }
     } else if (directory ? count != 1 : count != record.nlink) {
       const bool repaired = Report(Of(node) + In(version->layer) + " has " + std::to_string(count) +
-                                       " names but a link count of " +
-                                       std::to_string(record.nlink),
+                                       " names but a link count of " + std::to_string(record.nlink),
                                    !directory);
       if (repaired) {
         NodeRecord fixed = record;
@@ -283,10 +282,10 @@ void Checker::CheckCounters() {
     const int64_t counted = stored_[layer->id];
     const int64_t recorded = layer->counters.stored_bytes.load();
     if (counted == recorded) continue;
-    const bool repaired = Report("layer " + std::to_string(layer->id.value) + " says that it keeps " +
-                                     std::to_string(recorded) + " bytes; it keeps " +
-                                     std::to_string(counted),
-                                 true);
+    const bool repaired =
+        Report("layer " + std::to_string(layer->id.value) + " says that it keeps " +
+                   std::to_string(recorded) + " bytes; it keeps " + std::to_string(counted),
+               true);
     if (!repaired) continue;
     layer->counters.stored_bytes = counted;
     volume_.stored_bytes += counted - recorded;

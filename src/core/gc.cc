@@ -48,7 +48,8 @@ Result<void> GarbageCollector::Append(Work work) {
   Journal::Change change(*volume_.journal);
   for (ObjectId object : work.dropped_objects) {
     ++report_.objects_removed;
-    change.AfterCommit([this_volume = &volume_, object] { (void)this_volume->blobs->Remove(object); });
+    change.AfterCommit(
+        [this_volume = &volume_, object] { (void)this_volume->blobs->Remove(object); });
   }
   report_.bytes_reclaimed += static_cast<uint64_t>(work.dropped_bytes);
   return Ok();
@@ -83,12 +84,12 @@ Result<void> GarbageCollector::DropXattrs(Work* work, NodeId node, LayerId layer
 Result<void> GarbageCollector::DropOrphans(Work* work, LayerId layer) {
   std::vector<std::string> keys;
   const std::string prefix = KeyInt(layer.value);
-  AGENTFS_TRY(volume_.store->Scan(
-      ScanRange{tables::kOrphans, prefix, {}, {}, Order::kAscending, false},
-      [&](const RowView& row) {
-        keys.emplace_back(row.key);
-        return Visit::kContinue;
-      }));
+  AGENTFS_TRY(
+      volume_.store->Scan(ScanRange{tables::kOrphans, prefix, {}, {}, Order::kAscending, false},
+                          [&](const RowView& row) {
+                            keys.emplace_back(row.key);
+                            return Visit::kContinue;
+                          }));
   for (std::string& key : keys) {
     KeyReader in(key);
     in.Int();
@@ -166,8 +167,7 @@ Result<void> GarbageCollector::MoveContent(Work* work, ContentId content, LayerI
   return Ok();
 }
 
-Result<void> GarbageCollector::MergeNode(Work* work, const Row& row, LayerId layer,
-                                         LayerId child) {
+Result<void> GarbageCollector::MergeNode(Work* work, const Row& row, LayerId layer, LayerId child) {
   const auto key = ParseNodeKey(row.key);
   NodeRecord record;
   if (!key || !DecodeNode(row.value, &record)) return Error(EBADMSG);
@@ -201,8 +201,8 @@ Result<void> GarbageCollector::MergeNode(Work* work, const Row& row, LayerId lay
     }
   }
   AGENTFS_TRY(MoveContent(work, record.content, layer, child));
-  AGENTFS_ASSIGN(RowKeys xattrs, RowsOfLayer(*volume_.store, tables::kXattrs,
-                                             KeyInt(key->node.value), layer));
+  AGENTFS_ASSIGN(RowKeys xattrs,
+                 RowsOfLayer(*volume_.store, tables::kXattrs, KeyInt(key->node.value), layer));
   for (const std::string& xattr : xattrs.keys) {
     AGENTFS_TRY(MoveRow(work, tables::kXattrs, xattr, child));
   }
@@ -250,11 +250,12 @@ Result<void> GarbageCollector::MergeInto(const std::vector<Layer*>& run, Layer* 
 Result<void> GarbageCollector::RemoveStrayObjects() {
   if (volume_.blobs == nullptr) return Ok();
   absl::flat_hash_set<ObjectId> known;
-  AGENTFS_TRY(volume_.store->Scan(
-      ScanRange{tables::kObjects, "", {}, {}, Order::kAscending, false}, [&](const RowView& row) {
-        if (auto key = ParseObjectKey(row.key)) known.insert(key->object);
-        return Visit::kContinue;
-      }));
+  AGENTFS_TRY(volume_.store->Scan(ScanRange{tables::kObjects, "", {}, {}, Order::kAscending, false},
+                                  [&](const RowView& row) {
+                                    if (auto key = ParseObjectKey(row.key))
+                                      known.insert(key->object);
+                                    return Visit::kContinue;
+                                  }));
   std::vector<ObjectId> stray;
   uint64_t bytes = 0;
   AGENTFS_TRY(volume_.blobs->List([&](ObjectId object, uint64_t stored) {
@@ -321,11 +322,11 @@ Result<void> VolumeImpl::MergeUnnamed(GarbageCollector& collector) {
     if (branch.view != nullptr) written.insert(branch.layer);
   }
   absl::flat_hash_set<LayerId> with_orphans;
-  AGENTFS_TRY(state_->store->Scan(
-      ScanRange{tables::kOrphans, "", {}, {}, Order::kAscending, false}, [&](const RowView& row) {
-        with_orphans.insert(LayerId(KeyReader(row.key).Int()));
-        return Visit::kContinue;
-      }));
+  AGENTFS_TRY(state_->store->Scan(ScanRange{tables::kOrphans, "", {}, {}, Order::kAscending, false},
+                                  [&](const RowView& row) {
+                                    with_orphans.insert(LayerId(KeyReader(row.key).Int()));
+                                    return Visit::kContinue;
+                                  }));
   const auto mergeable = [&](const Layer* layer) {
     return layer != nullptr && layer->sealed && layer->names == 0 && layer->children == 1 &&
            layer->id != kRootLayer && !with_orphans.contains(layer->id);

@@ -106,8 +106,8 @@ class View final : public FileSystem {
   NodeRef MakeNodeLocked(const Caller&, const ViewNode& parent, const NewNode& what);
   Result<void> RemoveName(const Caller&, Node& parent, std::string_view name, bool directory);
   Result<void> CheckRemove(const Caller&, ViewNode& parent, ViewNode& child, bool directory);
-  void SetEntry(Journal::Change& change, ViewNode& parent, std::string_view name,
-                const Name& found, NodeRef child, uint32_t type);
+  void SetEntry(Journal::Change& change, ViewNode& parent, std::string_view name, const Name& found,
+                NodeRef child, uint32_t type);
   void RemoveEntry(Journal::Change& change, ViewNode& parent, std::string_view name,
                    const Name& found);
   void DropLink(Journal::Change& change, ViewNode& node, const Timestamp& now);

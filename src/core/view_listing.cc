@@ -50,15 +50,15 @@ Result<std::vector<View::Listed>> View::ListLocked(ViewNode& node, uint64_t curs
   for (const Directory::Item& item : node.directory()->ListAfter(cursor, kBatch)) {
     if (item.entry != nullptr) {
       const NameEntry& entry = *item.entry;
-      listed.push_back({std::string(entry.name()), entry.id, uint32_t{entry.type} << 12,
-                        item.cursor});
+      listed.push_back(
+          {std::string(entry.name()), entry.id, uint32_t{entry.type} << 12, item.cursor});
       continue;
     }
     const std::string path = JoinBasePath(node.base->path, item.base_entry->name);
     Result<BaseStat> stat = nodes_.volume().base->Stat(path);
     if (!stat.ok()) continue;  // removed meanwhile
-    listed.push_back({item.base_entry->name, BaseNodeId(stat->identity),
-                      stat->attr.mode & S_IFMT, item.cursor});
+    listed.push_back(
+        {item.base_entry->name, BaseNodeId(stat->identity), stat->attr.mode & S_IFMT, item.cursor});
   }
   return listed;
 }

@@ -24,8 +24,8 @@ std::string_view GroupOfKey(std::string_view key) {
 
 Error Damaged(std::string_view table, NodeId node) {
   return Error(EBADMSG,
-               "the row of node " + std::to_string(node.value) + " in table " +
-                   std::string(table) + " cannot be read: it is damaged",
+               "the row of node " + std::to_string(node.value) + " in table " + std::string(table) +
+                   " cannot be read: it is damaged",
                "run `agentfs fsck`");
 }
 
@@ -83,7 +83,8 @@ Result<void> ViewNodes::ScanNearest(const ScanRange& range, const GroupReader& r
   Result<void> outcome;
   auto emit = [&] {
     if (best_layer && outcome.ok()) {
-      outcome = read(RowView{best.key, best.value, best.blob.view(), &best.blob}, best_layer, older);
+      outcome =
+          read(RowView{best.key, best.value, best.blob.view(), &best.blob}, best_layer, older);
     }
     best_layer = LayerId();
     older = false;
@@ -109,14 +110,16 @@ Result<void> ViewNodes::ScanNearest(const ScanRange& range, const GroupReader& r
 Result<void> ViewNodes::Acquire(ViewNode& node, LockMode mode) {
   if (mode == LockMode::kShared) {
     node.mu.ReaderLock();
-    if (node.state == ViewNode::State::kLoaded) [[likely]] return Ok();
+    if (node.state == ViewNode::State::kLoaded) [[likely]]
+      return Ok();
     node.mu.ReaderUnlock();
     AGENTFS_TRY(Acquire(node, LockMode::kExclusive));
     node.mu.Unlock();
     return Acquire(node, mode);
   }
   node.mu.Lock();
-  if (node.state == ViewNode::State::kLoaded) [[likely]] return Ok();
+  if (node.state == ViewNode::State::kLoaded) [[likely]]
+    return Ok();
   Result<void> loaded =
       node.state == ViewNode::State::kGone ? Result<void>(Error(ESTALE)) : LoadLocked(node);
   if (!loaded.ok()) node.mu.Unlock();
@@ -192,8 +195,8 @@ void ViewNodes::FillFromRecord(ViewNode& node, NodeRecord record, LayerId layer)
   node.layer = layer;
   node.base.reset();
   if (record.has_base) {
-    node.base = std::make_unique<BaseLink>(
-        BaseLink{std::move(record.base_path), record.base_signature});
+    node.base =
+        std::make_unique<BaseLink>(BaseLink{std::move(record.base_path), record.base_signature});
   }
   if (node.type() == S_IFLNK) {
     node.part = std::make_unique<std::string>(std::move(record.target));
@@ -286,8 +289,8 @@ Result<BaseStat> ViewNodes::StatBaseLocked(const ViewNode& node) {
 }
 
 Result<Attr> ViewNodes::AttrLocked(ViewNode& node) {
-  Attr attr{node.id(),  node.mode, node.uid,   node.gid,   node.nlink, node.rdev,
-            node.size,  0,         node.atime, node.mtime, node.ctime, node.btime};
+  Attr attr{node.id(), node.mode, node.uid,   node.gid,   node.nlink, node.rdev,
+            node.size, 0,         node.atime, node.mtime, node.ctime, node.btime};
   attr.blocks = (node.stored + 511) / 512;
   if (node.base == nullptr || volume_.base == nullptr) return attr;
   if (!node.HasRecord()) {
@@ -326,23 +329,22 @@ Result<void> ViewNodes::LoadDirectoryLocked(ViewNode& node) {
   }
   directory.Clear();
   const std::string prefix = KeyInt(node.id().value);
-  AGENTFS_TRY(ScanNearest(
-      ScanRange{tables::kEntries, prefix, {}, {}, Order::kAscending, false},
-      [&](const RowView& row, LayerId layer, bool older) -> Result<void> {
-        auto key = ParseEntryKey(row.key);
-        NodeId child;
-        uint32_t type = 0;
-        if (!key || key->name.empty() || key->name.size() > 255 ||
-            !DecodeEntry(row.value, &child, &type)) {
-          return Damaged("entries", node.id());
-        }
-        NameEntry* entry = directory.Insert(key->name);
-        entry->id = child;
-        entry->layer = layer;
-        entry->type = static_cast<uint8_t>(type >> 12);
-        entry->shadows = older || node.base != nullptr;
-        return Ok();
-      }));
+  AGENTFS_TRY(ScanNearest(ScanRange{tables::kEntries, prefix, {}, {}, Order::kAscending, false},
+                          [&](const RowView& row, LayerId layer, bool older) -> Result<void> {
+                            auto key = ParseEntryKey(row.key);
+                            NodeId child;
+                            uint32_t type = 0;
+                            if (!key || key->name.empty() || key->name.size() > 255 ||
+                                !DecodeEntry(row.value, &child, &type)) {
+                              return Damaged("entries", node.id());
+                            }
+                            NameEntry* entry = directory.Insert(key->name);
+                            entry->id = child;
+                            entry->layer = layer;
+                            entry->type = static_cast<uint8_t>(type >> 12);
+                            entry->shadows = older || node.base != nullptr;
+                            return Ok();
+                          }));
   directory.loaded = true;
   return Ok();
 }
@@ -378,18 +380,18 @@ Result<void> ViewNodes::LoadChunkLocked(ViewNode& node, uint64_t index) {
   if (chunk.known) return Ok();
   if (node.kind == ContentKind::kChunks) {
     const std::string prefix = KeyWriter().Int(node.content_id.value).Int(index).Take();
-    AGENTFS_TRY(FindNearest(tables::kData, prefix,
-                            [&](const RowView& row, LayerId layer) -> Result<void> {
-                              int64_t present = 0;
-                              if (!DecodeInt(row.value, &present) || row.blob.size() > kChunkSize) {
-                                return Damaged("data", node.id());
-                              }
-                              chunk.layer = layer;
-                              chunk.present = present != 0;
-                              if (chunk.present) chunk.bytes = row.TakeBlob();
-                              chunk.stored = static_cast<uint32_t>(chunk.bytes.size());
-                              return Ok();
-                            }));
+    AGENTFS_TRY(
+        FindNearest(tables::kData, prefix, [&](const RowView& row, LayerId layer) -> Result<void> {
+          int64_t present = 0;
+          if (!DecodeInt(row.value, &present) || row.blob.size() > kChunkSize) {
+            return Damaged("data", node.id());
+          }
+          chunk.layer = layer;
+          chunk.present = present != 0;
+          if (chunk.present) chunk.bytes = row.TakeBlob();
+          chunk.stored = static_cast<uint32_t>(chunk.bytes.size());
+          return Ok();
+        }));
   }
   chunk.known = true;
   ChunkLoaded(node, index);
@@ -402,14 +404,14 @@ Result<Span*> ViewNodes::LoadSpanLocked(ViewNode& node, uint64_t index) {
   Span span;
   if (node.kind == ContentKind::kObject) {
     const std::string prefix = KeyWriter().Int(node.content_id.value).Int(index).Take();
-    AGENTFS_TRY(FindNearest(tables::kSpans, prefix,
-                            [&](const RowView& row, LayerId layer) -> Result<void> {
-                              span.layer = layer;
-                              if (!DecodeRuns(row.blob, &span.runs)) {
-                                return Damaged("spans", node.id());
-                              }
-                              return Ok();
-                            }));
+    AGENTFS_TRY(
+        FindNearest(tables::kSpans, prefix, [&](const RowView& row, LayerId layer) -> Result<void> {
+          span.layer = layer;
+          if (!DecodeRuns(row.blob, &span.runs)) {
+            return Damaged("spans", node.id());
+          }
+          return Ok();
+        }));
   }
   return &(content.spans[index] = std::move(span));
 }

@@ -53,9 +53,9 @@ Result<void> View::Rename(const Caller& caller, Node& parent_node, std::string_v
   absl::MutexLock renames(&rename_mu_);
   AGENTFS_ASSIGN(from.ancestors, AncestorsOf(from.parent));
   AGENTFS_ASSIGN(to.ancestors, AncestorsOf(to.parent));
-  const bool from_first = Contains(to.ancestors, from.parent.id()) ||
-                          (!Contains(from.ancestors, to.parent.id()) &&
-                           from.parent.id() < to.parent.id());
+  const bool from_first =
+      Contains(to.ancestors, from.parent.id()) ||
+      (!Contains(from.ancestors, to.parent.id()) && from.parent.id() < to.parent.id());
   ViewNode& first = from_first ? from.parent : to.parent;
   ViewNode& second = from_first ? to.parent : from.parent;
   AGENTFS_ASSIGN(NodeLock first_lock, LockDirectory(first, LockMode::kExclusive));

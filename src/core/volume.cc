@@ -20,9 +20,7 @@ Error DamagedRow(std::string_view table) {
                "run `agentfs fsck --repair`, or go back to a copy of the database");
 }
 
-ScanRange WholeTable(TableId table) {
-  return {table, "", {}, {}, Order::kAscending, false};
-}
+ScanRange WholeTable(TableId table) { return {table, "", {}, {}, Order::kAscending, false}; }
 
 }  // namespace
 
@@ -33,8 +31,8 @@ Result<std::unique_ptr<Volume>> Volume::Open(std::unique_ptr<Store> store,
   // Some distributions' abseil records the order of all locks ever taken, globally, and aborts on
   // a cycle in it. Ours follows the tree (a directory before its children), which renames change.
   absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
-  auto volume = std::make_unique<VolumeImpl>(std::make_unique<VolumeState>(
-      std::move(store), std::move(blobs), std::move(base), options));
+  auto volume = std::make_unique<VolumeImpl>(
+      std::make_unique<VolumeState>(std::move(store), std::move(blobs), std::move(base), options));
   AGENTFS_TRY(volume->Start());
   return std::unique_ptr<Volume>(std::move(volume));
 }
@@ -154,16 +152,16 @@ Result<void> VolumeImpl::LoadNames() {
   AGENTFS_TRY(state_->store->Scan(WholeTable(tables::kSnapshots), [&](const RowView& row) {
     SnapshotRecord record;
     const uint64_t number = KeyReader(row.key).Int();
-    Layer* layer =
-        DecodeSnapshot(row.value, &record) ? state_->tree.Find(record.layer) : nullptr;
+    Layer* layer = DecodeSnapshot(row.value, &record) ? state_->tree.Find(record.layer) : nullptr;
     if (layer == nullptr) {
       outcome = DamagedRow("snapshots");
       return Visit::kStop;
     }
     ++layer->names;
     snapshot_numbers_[record.name] = number;
-    snapshots_[number] = SnapshotInfo{record.name,    number,         record.layer,
-                                      record.branch,  record.message, FromNanoseconds(record.created_ns)};
+    snapshots_[number] =
+        SnapshotInfo{record.name,   number,         record.layer,
+                     record.branch, record.message, FromNanoseconds(record.created_ns)};
     return Visit::kContinue;
   }));
   return outcome;
@@ -276,7 +274,8 @@ Result<VolumeStats> VolumeImpl::GetStats() {
   for (auto it = layers.rbegin(); it != layers.rend(); ++it) {
     const uint32_t count = seen_by[*it];
     if ((*it)->parent != nullptr) seen_by[(*it)->parent] += count;
-    if (count >= 2) stats.shared_bytes += static_cast<uint64_t>((*it)->counters.stored_bytes.load());
+    if (count >= 2)
+      stats.shared_bytes += static_cast<uint64_t>((*it)->counters.stored_bytes.load());
   }
   return stats;
 }
@@ -300,9 +299,7 @@ Result<ViewStats> VolumeImpl::GetViewStats(std::string_view ref) {
   return stats;
 }
 
-Result<void> VolumeImpl::Flush(Durability durability) {
-  return state_->journal->Flush(durability);
-}
+Result<void> VolumeImpl::Flush(Durability durability) { return state_->journal->Flush(durability); }
 
 Result<void> VolumeImpl::Close() {
   {
