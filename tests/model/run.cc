@@ -12,6 +12,17 @@ namespace {
 
 constexpr size_t kStepsPerCheck = 60;
 
+// What kind of difference it is: the text without numbers and names.
+std::string KindOf(const std::string& difference) {
+  std::string kind;
+  bool quoted = false;
+  for (char c : difference) {
+    if (c == '"') quoted = !quoted;
+    if (!quoted && (c < '0' || c > '9')) kind += c;
+  }
+  return kind;
+}
+
 }  // namespace
 
 std::optional<Finding> RunRandom(const WorldOptions& options, uint64_t seed, size_t steps) {
@@ -49,6 +60,8 @@ Finding Shrink(const WorldOptions& options, Finding finding, double seconds) {
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() >
            seconds;
   };
+  // Another bug met on the way would be shrunken in place of this one.
+  const std::string kind = KindOf(finding.difference);
   for (size_t piece = std::max<size_t>(finding.operations.size() / 2, 1); !expired();) {
     bool smaller = false;
     for (size_t at = 0; at < finding.operations.size() && !expired();) {
@@ -56,7 +69,7 @@ Finding Shrink(const WorldOptions& options, Finding finding, double seconds) {
       const auto first = rest.begin() + static_cast<ptrdiff_t>(at);
       rest.erase(first, first + static_cast<ptrdiff_t>(std::min(piece, rest.size() - at)));
       auto found = Replay(options, rest);
-      if (found) {
+      if (found && KindOf(found->difference) == kind) {
         finding = std::move(*found);
         smaller = true;
       } else {

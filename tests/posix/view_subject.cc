@@ -256,6 +256,8 @@ class ViewSubject : public Subject {
     const std::string_view name = slash == std::string_view::npos ? path : path.substr(slash + 1);
     AGENTFS_ASSIGN(Found parent, Walk(before, Follow::kYes));
     if (!IsType(parent.attr, S_IFDIR)) return Error(ENOTDIR);
+    // The kernel asks here, before it looks at a second path.
+    AGENTFS_TRY(fs_->Access(caller(), *parent.node, X_OK));
     return Place{std::move(parent.node), std::string(name)};
   }
   Result<void> Change(std::string_view path, Follow follow, const AttrChange& change) {
