@@ -5,7 +5,8 @@
 // changes to a good one and its write-ahead log: four bytes of offset, one of length, the bytes.
 //
 // Not for LMDB, which maps its file and trusts what it finds there: of 200 files with eight bytes
-// changed at random, seven ended in SIGBUS or SIGSEGV inside the library and one in an endless loop.
+// changed at random, seven ended in SIGBUS or SIGSEGV inside the library and one in an endless
+// loop.
 #include <unistd.h>
 
 #include <cstring>
@@ -14,10 +15,10 @@
 #include <iterator>
 #include <string>
 
-#include "agentfs/files.h"
 #include "agentfs/stores.h"
 #include "agentfs/volume.h"
 #include "require.h"
+#include "volume_exercise.h"
 
 namespace agentfs {
 namespace {
@@ -74,27 +75,10 @@ struct Template {
   std::string database, log;
 };
 
-void MakeContent(const Files& files, Volume& volume) {
-  REQUIRE(files.CreateDirectories("/d/e").ok());
-  REQUIRE(files.WriteBytes("/d/file", "content").ok());
-  REQUIRE(files.WriteBytes("/d/e/larger", std::string(9000, 'x')).ok());
-  REQUIRE(files.CreateHardLink("/d/file", "/linked").ok());
-  REQUIRE(files.CreateSymlink("/soft", "d/file").ok());
-  Node& node = *files.Resolve("/d/file").value().node;
-  REQUIRE(files.filesystem()->SetXattr({}, node, "user.x", "value", XattrMode::kSet).ok());
-  REQUIRE(volume.CreateSnapshot(kMainBranch, "first", "message", Durability::kNone).ok());
-  REQUIRE(files.WriteBytes("/d/file", "changed").ok());
-  REQUIRE(files.Delete("/d/e", Recursion::kYes).ok());
-  REQUIRE(volume.CreateBranch("other", "first").ok());
-}
-
 Template MakeTemplate(const Directory& directory) {
   Template made;
   auto volume = OpenVolume(directory / "db").value();
-  {
-    Files files(volume->OpenBranch(kMainBranch).value());
-    MakeContent(files, *volume);
-  }
+  FillVolume(*volume);
   REQUIRE(volume->Flush(Durability::kSynced).ok());
   made.database = ReadFile(directory / "db");
   made.log = ReadFile(directory / "db-wal");
@@ -119,44 +103,9 @@ void Apply(std::string_view patch, Template& files) {
   }
 }
 
-void ReadEverything(std::shared_ptr<FileSystem> fs) {
-  Files files(std::move(fs));
-  uint64_t left = 2000;  // entries: a damaged tree may be a large one
-  (void)files.Walk("/", [&](const FileEntry& entry) {
-    (void)files.Entry(entry.path);
-    (void)files.ReadSymlink(entry.path);
-    if (Result<Found> found = files.Resolve(entry.path, FollowLinks::kNo); found.ok()) {
-      char bytes[5000];
-      (void)files.filesystem()->Read(*found->node, 0, bytes);
-      (void)files.filesystem()->Read(*found->node, found->attr.size / 2, bytes);
-      (void)files.filesystem()->ListXattrs({}, *found->node);
-    }
-    return --left == 0 ? Visit::kStop : Visit::kContinue;
-  });
-}
-
-void ReadAllRefs(Volume& volume) {
-  for (const BranchInfo& branch : volume.ListBranches()) {
-    if (auto view = volume.OpenBranch(branch.name); view.ok()) ReadEverything(std::move(*view));
-    (void)volume.GetViewStats(branch.name);
-  }
-  for (const SnapshotInfo& snapshot : volume.ListSnapshots()) {
-    if (auto view = volume.OpenSnapshot(snapshot.name); view.ok()) ReadEverything(std::move(*view));
-  }
-  (void)volume.GetStats();
-}
-
 void Use(const stdfs::path& file) {
   Result<std::unique_ptr<Volume>> opened = OpenVolume(file);
-  if (!opened.ok()) return;
-  Volume& volume = **opened;
-  ReadAllRefs(volume);
-  (void)volume.Check(false);
-  (void)volume.Check(true);
-  ReadAllRefs(volume);
-  (void)volume.CreateSnapshot(kMainBranch, "after", "", Durability::kNone);
-  (void)volume.CollectGarbage();
-  (void)volume.Close();
+  if (opened.ok()) ExerciseVolume(**opened);
 }
 
 void Run(std::string_view input) {
