@@ -234,7 +234,8 @@ void FileIo::TouchAccessTime(ViewNode& node) {
   if (!node.HasRecord() || !AccessTimeIsStale(node, now)) return;
   Journal::Change change(nodes_.journal());
   node.atime = now;
-  nodes_.PutNode(change, node);
+  // A read creates no state: where the layer has no record of the node, memory has to do.
+  if (node.layer == nodes_.open_layer()) nodes_.PutNode(change, node);
 }
 
 }  // namespace agentfs

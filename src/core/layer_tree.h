@@ -41,6 +41,7 @@ struct Layer {
   int64_t created_ns = 0;
   uint32_t children = 0;
   uint32_t names = 0;                // branches and snapshots that name this layer, and views of it
+  bool loaded = false;               // from the store: has_rows is not known
   bool has_rows = false;             // anything was ever changed in it
   std::atomic<bool> changed{false};  // its row is to be written with the next batch
   LayerCounters counters;

@@ -119,7 +119,7 @@ Result<void> VolumeImpl::LoadLayers() {
     }
     Layer* layer = state_->tree.Add(id, parent, record.created_ns);
     layer->sealed = record.sealed;
-    layer->has_rows = true;
+    layer->loaded = true;
     layer->counters.stored_bytes = record.stored_bytes;
     layer->counters.files = record.files;
     layer->counters.directories = record.directories;

@@ -74,7 +74,9 @@ class VolumeImpl final : public Volume {
   Result<void> CheckNewName(std::string_view name) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   // Seals the branch's layer and opens a child. Returns what is sealed now, which is the parent
   // if the branch has not changed since.
-  Layer* Seal(const std::string& name, Branch& branch) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  Result<Layer*> Seal(const std::string& name, Branch& branch) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  // Finds out whether a layer of an earlier process has any rows.
+  Result<void> LookForRows(Layer* layer);
   Layer* AddLayer(Layer* parent);
   BranchInfo InfoOf(const std::string& name, const Branch& branch) const;
 

@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "core/volume_impl.h"
+#include "store/codec.h"
 #include "store/schema.h"
 
 namespace agentfs {
@@ -95,7 +96,24 @@ Layer* VolumeImpl::AddLayer(Layer* parent) {
   return state_->tree.Add(LayerId(state_->layers.Take()), parent, ToNanoseconds(Now()));
 }
 
-Layer* VolumeImpl::Seal(const std::string& name, Branch& branch) {
+Result<void> VolumeImpl::LookForRows(Layer* layer) {
+  if (!layer->loaded || layer->has_rows) return Ok();
+  // Every change of a layer puts the record of a node.
+  bool found = false;
+  const std::string prefix = KeyInt(layer->id.value);
+  AGENTFS_TRY(
+      state_->store->Scan(ScanRange{tables::kNodes, prefix, {}, {}, Order::kAscending, true},
+                          [&](const RowView&) {
+                            found = true;
+                            return Visit::kStop;
+                          }));
+  layer->loaded = false;
+  if (found) layer->has_rows = true;
+  return Ok();
+}
+
+Result<Layer*> VolumeImpl::Seal(const std::string& name, Branch& branch) {
+  AGENTFS_TRY(LookForRows(branch.layer));
   Journal::Exclusive exclusive(*state_->journal);
   Layer* sealed = branch.layer;
   if (!sealed->has_rows) return sealed->parent;
@@ -193,7 +211,7 @@ Result<SnapshotInfo> VolumeImpl::CreateSnapshot(std::string_view branch_name, st
                    "delete one, or raise max_snapshots");
     }
     AGENTFS_TRY(state_->journal->Admit(Growth::kGrows));
-    Layer* sealed = Seal(std::string(branch_name), *branch);
+    AGENTFS_ASSIGN(Layer * sealed, Seal(std::string(branch_name), *branch));
     ++sealed->names;
     info.number = state_->snapshots.Take();
     info.name = name.empty() ? "s" + std::to_string(info.number) : std::string(name);
