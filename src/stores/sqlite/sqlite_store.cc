@@ -132,7 +132,9 @@ Result<void> SqliteStore::StartWriting(FileState state) {
   sqlite3* db = writer_->db();
   // A file that turns out not to fit must not be changed by closing it.
   sqlite3_db_config(db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
-  if (state != FileState::kOurs) AGENTFS_TRY(CreateTables());
+  // A making that was cut off is rolled back to nothing when the file is first read.
+  AGENTFS_ASSIGN(const int64_t pages, writer_->QueryInt("PRAGMA page_count"));
+  if (state != FileState::kOurs || pages == 0) AGENTFS_TRY(CreateTables());
   AGENTFS_TRY(CheckTables(*writer_));
   AGENTFS_ASSIGN(const std::string mode, writer_->QueryText("PRAGMA journal_mode = WAL"));
   if (mode != "wal") {
