@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <CLI/CLI.hpp>
 #include <map>
-#include <memory>
 #include <nlohmann/json.hpp>
 
 #include "cli/commands.h"
@@ -12,12 +10,6 @@ namespace agentfs::cli {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-struct Options {
-  std::string name;
-  std::string from = std::string(kMainBranch);
-  bool force = false;
-};
 
 // The names of the snapshots by the layers that they name.
 std::map<LayerId, std::string> SnapshotNames(Volume& volume) {
@@ -43,7 +35,9 @@ Json ToJson(const BranchInfo& branch, const std::map<LayerId, std::string>& snap
           {"in_use", branch.in_use}};
 }
 
-Result<int> Create(Context& context, const Options& options) {
+}  // namespace
+
+Result<int> RunBranchCreate(Context& context, const BranchOptions& options) {
   AGENTFS_ASSIGN(auto session, Session::Open(context));
   AGENTFS_ASSIGN(BranchInfo branch,
                  context.Explain("branch", options.name,
@@ -58,7 +52,7 @@ Result<int> Create(Context& context, const Options& options) {
   return kDone;
 }
 
-Result<int> List(Context& context) {
+Result<int> RunBranchList(Context& context, const BranchOptions&) {
   AGENTFS_ASSIGN(auto session, Session::Open(context));
   const auto branches = session->volume().ListBranches();
   const auto snapshots = SnapshotNames(session->volume());
@@ -79,7 +73,7 @@ Result<int> List(Context& context) {
   return kDone;
 }
 
-Result<int> Delete(Context& context, const Options& options) {
+Result<int> RunBranchDelete(Context& context, const BranchOptions& options) {
   AGENTFS_ASSIGN(auto session, Session::Open(context));
   auto deleted = session->volume().DeleteBranch(options.name);
   if (deleted.code() == ENOENT && options.force) deleted = Ok();
@@ -87,40 +81,6 @@ Result<int> Delete(Context& context, const Options& options) {
   AGENTFS_TRY(session->Close());
   if (context.json) AGENTFS_TRY(context.PrintJson({{"deleted", {options.name}}}));
   return kDone;
-}
-
-}  // namespace
-
-void AddBranch(CLI::App& app, Context& context) {
-  CLI::App& branch = AddCommand(app, "branch", "Branches: lines of changes over the base",
-                                "  agentfs branch create experiment\n"
-                                "  agentfs fs write /notes.txt --branch experiment < notes\n"
-                                "  agentfs branch delete experiment");
-  branch.require_subcommand(1);
-
-  auto options = std::make_shared<Options>();
-  CLI::App& create = AddCommand(branch, "create", "Fork a branch; costs nothing",
-                                "  agentfs branch create experiment\n"
-                                "  agentfs branch create retry --from before-refactor\n"
-                                "  agentfs branch create clean --from base");
-  create.add_option("NAME", options->name, "Its name")->required()->type_name("");
-  create.add_option("--from", options->from, "A branch, a snapshot, or base (default: main)")
-      ->type_name("REF");
-  create.callback([&context, options] {
-    context.command = [&context, options] { return Create(context, *options); };
-  });
-
-  CLI::App& list =
-      AddCommand(branch, "list", "List the branches by name", "  agentfs branch list --json");
-  list.callback([&context] { context.command = [&context] { return List(context); }; });
-
-  CLI::App& remove = AddCommand(branch, "delete", "Delete a branch and its changes",
-                                "  agentfs branch delete experiment");
-  remove.add_option("NAME", options->name, "The branch")->required()->type_name("");
-  remove.add_flag("--force", options->force, "A branch that is not there is fine");
-  remove.callback([&context, options] {
-    context.command = [&context, options] { return Delete(context, *options); };
-  });
 }
 
 }  // namespace agentfs::cli

@@ -1,29 +1,42 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Each function adds a command, with its options and help, to the parser. Parsing it sets
-// Context::command; nothing runs before the whole command line was understood.
+// The commands but `fs` (see fs_commands.h): what the command line said, and doing it. The value
+// is the exit status.
 #pragma once
 
 #include <string>
+#include <vector>
 
-namespace CLI {
-class App;
-}
+#include "agentfs/result.h"
+#include "agentfs/volume.h"
+#include "workspace/workspace.h"
 
 namespace agentfs::cli {
 
 struct Context;
 
-void AddVersion(CLI::App& app, Context& context);
-void AddInit(CLI::App& app, Context& context);
-void AddFs(CLI::App& app, Context& context);
-void AddSnapshot(CLI::App& app, Context& context);
-void AddBranch(CLI::App& app, Context& context);
-void AddGc(CLI::App& app, Context& context);
-void AddFsck(CLI::App& app, Context& context);
+Result<int> RunVersion(Context& context);
+Result<int> RunInit(Context& context, const InitOptions& options);
 
-// A command below `app` with its description and the examples that end its help.
-CLI::App& AddCommand(CLI::App& app, const std::string& name, const std::string& description,
-                     const std::string& examples);
+struct SnapshotOptions {
+  std::string name, branch, message;  // create
+  std::vector<std::string> names;     // delete
+};
+Result<int> RunSnapshotCreate(Context& context, const SnapshotOptions& options);
+Result<int> RunSnapshotList(Context& context, const SnapshotOptions& options);
+Result<int> RunSnapshotDelete(Context& context, const SnapshotOptions& options);
+
+struct BranchOptions {
+  std::string name;
+  std::string from = std::string(kMainBranch);  // create
+  bool force = false;                           // delete
+};
+Result<int> RunBranchCreate(Context& context, const BranchOptions& options);
+Result<int> RunBranchList(Context& context, const BranchOptions& options);
+Result<int> RunBranchDelete(Context& context, const BranchOptions& options);
+
+Result<int> RunGc(Context& context);
+enum class Repair : bool { kNo, kYes };
+Result<int> RunFsck(Context& context, Repair repair);
 
 }  // namespace agentfs::cli

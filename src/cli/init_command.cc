@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <CLI/CLI.hpp>
-#include <memory>
 #include <nlohmann/json.hpp>
 
 #include "agentfs/stores.h"
@@ -40,7 +38,10 @@ Result<void> Tell(const Context& context, const Workspace& workspace, bool creat
                        layout.root + "\n");
 }
 
-Result<int> Init(const Context& context, InitOptions options) {
+}  // namespace
+
+Result<int> RunInit(Context& context, const InitOptions& asked) {
+  InitOptions options = asked;
   if (options.bare.empty() && options.directory.empty()) options.directory = ".";
   auto workspace = PrepareWorkspace(options);
   if (!workspace.ok()) return workspace.error().WithContext("init");
@@ -51,44 +52,14 @@ Result<int> Init(const Context& context, InitOptions options) {
   return kDone;
 }
 
-}  // namespace
-
-void AddInit(CLI::App& app, Context& context) {
-  CLI::App& init = AddCommand(app, "init", "Make a workspace over a directory",
-                              "  agentfs init                        # here\n"
-                              "  agentfs init ~/project --single-file\n"
-                              "  agentfs init /usr/src --state ~/src.agentfs\n"
-                              "  agentfs init --bare scratch.db      # without a base");
-  auto options = std::make_shared<InitOptions>();
-  auto* directory =
-      init.add_option("DIR", options->directory, "The base (default: here)")->type_name("");
-  auto* state = init.add_option("--state", options->state,
-                                "Keep everything in STATE instead of DIR/.agentfs; "
-                                "--workspace STATE opens it")
-                    ->type_name("STATE");
-  init.add_flag("--single-file", options->single_file, "Keep all content in the database");
-  init.add_option("--bare", options->bare, "A workspace without a base in one file")
-      ->type_name("FILE")
-      ->excludes(directory)
-      ->excludes(state);
-  init.callback([&context, options] {
-    context.command = [&context, options] { return Init(context, *options); };
-  });
-}
-
-void AddVersion(CLI::App& app, Context& context) {
-  CLI::App& version = AddCommand(app, "version", "Print the version", "");
-  version.callback([&context] {
-    context.command = [&context]() -> Result<int> {
-      if (context.json) {
-        AGENTFS_TRY(context.PrintJson(
-            {{"version", AGENTFS_VERSION}, {"schema_version", VolumeSchema().version}}));
-      } else {
-        AGENTFS_TRY(context.Print("agentfs " AGENTFS_VERSION "\n"));
-      }
-      return kDone;
-    };
-  });
+Result<int> RunVersion(Context& context) {
+  if (context.json) {
+    AGENTFS_TRY(context.PrintJson(
+        {{"version", AGENTFS_VERSION}, {"schema_version", VolumeSchema().version}}));
+  } else {
+    AGENTFS_TRY(context.Print("agentfs " AGENTFS_VERSION "\n"));
+  }
+  return kDone;
 }
 
 }  // namespace agentfs::cli

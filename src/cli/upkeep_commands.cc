@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/core.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
-#include <memory>
 #include <nlohmann/json.hpp>
 
 #include "cli/commands.h"
@@ -15,7 +13,27 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-Result<int> Gc(Context& context) {
+Result<void> PrintProblems(const Context& context, const FsckReport& report) {
+  if (context.json) {
+    Json problems = Json::array();
+    for (const FsckProblem& problem : report.problems) {
+      problems.push_back({{"what", problem.what}, {"repaired", problem.repaired}});
+    }
+    return context.PrintJson(
+        {{"clean", report.clean()}, {"rows_checked", report.rows_checked}, {"problems", problems}});
+  }
+  for (const FsckProblem& problem : report.problems) {
+    AGENTFS_TRY(context.Print(problem.what + (problem.repaired ? " (repaired)" : "") + "\n"));
+  }
+  if (report.clean()) {
+    return context.Print(fmt::format("clean: {} rows checked\n", report.rows_checked));
+  }
+  return Ok();
+}
+
+}  // namespace
+
+Result<int> RunGc(Context& context) {
   AGENTFS_ASSIGN(auto session, Session::Open(context));
   auto collected = session->volume().CollectGarbage();
   if (!collected.ok()) return collected.error().WithContext("gc");
@@ -36,54 +54,18 @@ Result<int> Gc(Context& context) {
   return kDone;
 }
 
-Result<void> PrintProblems(const Context& context, const FsckReport& report) {
-  if (context.json) {
-    Json problems = Json::array();
-    for (const FsckProblem& problem : report.problems) {
-      problems.push_back({{"what", problem.what}, {"repaired", problem.repaired}});
-    }
-    return context.PrintJson(
-        {{"clean", report.clean()}, {"rows_checked", report.rows_checked}, {"problems", problems}});
-  }
-  for (const FsckProblem& problem : report.problems) {
-    AGENTFS_TRY(context.Print(problem.what + (problem.repaired ? " (repaired)" : "") + "\n"));
-  }
-  if (report.clean()) {
-    return context.Print(fmt::format("clean: {} rows checked\n", report.rows_checked));
-  }
-  return Ok();
-}
-
-Result<int> Fsck(Context& context, bool repair) {
+Result<int> RunFsck(Context& context, Repair repair) {
   AGENTFS_ASSIGN(auto session, Session::Open(context));
-  auto checked = session->volume().Check(repair);
+  auto checked = session->volume().Check(repair == Repair::kYes);
   if (!checked.ok()) return checked.error().WithContext("fsck");
   const FsckReport report = *checked;
   AGENTFS_TRY(session->Close());
   AGENTFS_TRY(PrintProblems(context, report));
   const bool sound = std::all_of(report.problems.begin(), report.problems.end(),
                                  [](const FsckProblem& problem) { return problem.repaired; });
-  if (!sound && !repair) context.Notice("'agentfs fsck --repair' repairs what can be");
+  if (!sound && repair == Repair::kNo)
+    context.Notice("'agentfs fsck --repair' repairs what can be");
   return sound ? kDone : kNo;
-}
-
-}  // namespace
-
-void AddGc(CLI::App& app, Context& context) {
-  CLI::App& gc = AddCommand(app, "gc", "Reclaim what no branch and no snapshot needs",
-                            "  agentfs gc\n  agentfs gc --json");
-  gc.callback([&context] { context.command = [&context] { return Gc(context); }; });
-}
-
-void AddFsck(CLI::App& app, Context& context) {
-  CLI::App& fsck =
-      AddCommand(app, "fsck", "Check the workspace's own data; exit status 1 if problems remain",
-                 "  agentfs fsck\n  agentfs fsck --repair");
-  auto repair = std::make_shared<bool>(false);
-  fsck.add_flag("--repair", *repair, "Repair what can be");
-  fsck.callback([&context, repair] {
-    context.command = [&context, repair] { return Fsck(context, *repair); };
-  });
 }
 
 }  // namespace agentfs::cli

@@ -20,6 +20,7 @@ TEST_F(WorkspaceCliTest, BranchesFork) {
 }
 
 TEST_F(WorkspaceCliTest, BranchListIsATableAndJson) {
+  Do({"fs", "write", "/f"}, "x");
   Do({"snapshot", "create", "s"});
   Do({"branch", "create", "b", "--from", "s"});
   auto lines = Do({"branch", "list"}).Lines();

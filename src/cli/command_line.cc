@@ -1,0 +1,352 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/command_line.h"
+
+#include <CLI/CLI.hpp>
+#include <functional>
+#include <memory>
+
+#include "cli/commands.h"
+#include "cli/fs_commands.h"
+
+namespace agentfs::cli {
+namespace {
+
+// A command below `app` with its description and the examples that end its help.
+CLI::App& AddCommand(CLI::App& app, const std::string& name, const std::string& description,
+                     const std::string& examples) {
+  CLI::App* command = app.add_subcommand(name, description);
+  command->fallthrough();  // the global options may come last
+  if (!examples.empty()) command->footer("Examples:\n" + examples);
+  return *command;
+}
+
+// Parsing the command chooses it; nothing runs before the whole command line was understood.
+template <typename Options>
+void Choose(CLI::App& app, Context& context, std::shared_ptr<Options> options,
+            Result<int> (*run)(Context&, const Options&)) {
+  app.callback([&context, options, run] {
+    context.command = [&context, options, run] { return run(context, *options); };
+  });
+}
+
+void AddInit(CLI::App& app, Context& context) {
+  CLI::App& init = AddCommand(app, "init", "Make a workspace over a directory",
+                              "  agentfs init                        # here\n"
+                              "  agentfs init ~/project --single-file\n"
+                              "  agentfs init /usr/src --state ~/src.agentfs\n"
+                              "  agentfs init --bare scratch.db      # without a base");
+  auto options = std::make_shared<InitOptions>();
+  auto* directory =
+      init.add_option("DIR", options->directory, "The base (default: here)")->type_name("");
+  auto* state = init.add_option("--state", options->state,
+                                "Keep everything in STATE instead of DIR/.agentfs; "
+                                "--workspace STATE opens it")
+                    ->type_name("STATE");
+  init.add_flag("--single-file", options->single_file, "Keep all content in the database");
+  init.add_option("--bare", options->bare, "A workspace without a base in one file")
+      ->type_name("FILE")
+      ->excludes(directory)
+      ->excludes(state);
+  Choose(init, context, options, RunInit);
+}
+
+void AddSnapshot(CLI::App& app, Context& context) {
+  CLI::App& snapshot = AddCommand(app, "snapshot", "Snapshots: names for what a branch was",
+                                  "  agentfs snapshot create before-refactor -m 'all green'\n"
+                                  "  agentfs fs cat /src/a.c --snapshot before-refactor\n"
+                                  "  agentfs branch create retry --from before-refactor");
+  snapshot.require_subcommand(1);
+
+  auto options = std::make_shared<SnapshotOptions>();
+  CLI::App& create = AddCommand(snapshot, "create", "Keep what a branch is now",
+                                "  agentfs snapshot create\n"
+                                "  agentfs snapshot create v1 --branch feature -m 'first draft'");
+  create.add_option("NAME", options->name, "Its name (default: its id)")->type_name("");
+  create.add_option("--branch", options->branch, "The branch (default: main)")->type_name("B");
+  create.add_option("-m,--message", options->message, "What to remember about it")
+      ->type_name("TEXT");
+  Choose(create, context, options, RunSnapshotCreate);
+
+  CLI::App& list = AddCommand(snapshot, "list", "List the snapshots, oldest first",
+                              "  agentfs snapshot list --json");
+  Choose(list, context, options, RunSnapshotList);
+
+  CLI::App& remove = AddCommand(snapshot, "delete",
+                                "Delete snapshots; branches that stand on them stay as they are",
+                                "  agentfs snapshot delete before-refactor s3");
+  remove.add_option("NAME", options->names, "Names or ids")->required()->type_name("");
+  Choose(remove, context, options, RunSnapshotDelete);
+}
+
+void AddBranch(CLI::App& app, Context& context) {
+  CLI::App& branch = AddCommand(app, "branch", "Branches: lines of changes over the base",
+                                "  agentfs branch create experiment\n"
+                                "  agentfs fs write /notes.txt --branch experiment < notes\n"
+                                "  agentfs branch delete experiment");
+  branch.require_subcommand(1);
+
+  auto options = std::make_shared<BranchOptions>();
+  CLI::App& create = AddCommand(branch, "create", "Fork a branch; costs nothing",
+                                "  agentfs branch create experiment\n"
+                                "  agentfs branch create retry --from before-refactor\n"
+                                "  agentfs branch create clean --from base");
+  create.add_option("NAME", options->name, "Its name")->required()->type_name("");
+  create.add_option("--from", options->from, "A branch, a snapshot, or base (default: main)")
+      ->type_name("REF");
+  Choose(create, context, options, RunBranchCreate);
+
+  CLI::App& list =
+      AddCommand(branch, "list", "List the branches by name", "  agentfs branch list --json");
+  Choose(list, context, options, RunBranchList);
+
+  CLI::App& remove = AddCommand(branch, "delete", "Delete a branch and its changes",
+                                "  agentfs branch delete experiment");
+  remove.add_option("NAME", options->name, "The branch")->required()->type_name("");
+  remove.add_flag("--force", options->force, "A branch that is not there is fine");
+  Choose(remove, context, options, RunBranchDelete);
+}
+
+void AddGc(CLI::App& app, Context& context) {
+  CLI::App& gc = AddCommand(app, "gc", "Reclaim what no branch and no snapshot needs",
+                            "  agentfs gc\n  agentfs gc --json");
+  gc.callback([&context] { context.command = [&context] { return RunGc(context); }; });
+}
+
+void AddFsck(CLI::App& app, Context& context) {
+  CLI::App& fsck =
+      AddCommand(app, "fsck", "Check the workspace's own data; exit status 1 if problems remain",
+                 "  agentfs fsck\n  agentfs fsck --repair");
+  auto repair = std::make_shared<bool>(false);
+  fsck.add_flag("--repair", *repair, "Repair what can be");
+  fsck.callback([&context, repair] {
+    context.command = [&context, repair] {
+      return RunFsck(context, *repair ? Repair::kYes : Repair::kNo);
+    };
+  });
+}
+
+// Adds the commands below `fs`, which differ in their options and share where they work.
+class FsBuilder {
+ public:
+  FsBuilder(CLI::App& fs, Context& context) : fs_(fs), context_(context) {}
+
+  enum Paths { kOne, kMany, kManyOrRoot, kTwoOrMore };
+
+  // A subcommand; reading ones take snapshots too.
+  CLI::App& Add(const std::string& name, const std::string& description, Access access, Paths paths,
+                FsCommand command, const std::string& examples) {
+    CLI::App& app = AddCommand(fs_, name, description, examples);
+    options_ = std::make_shared<FsOptions>();
+    auto options = options_;
+    auto* path =
+        app.add_option("PATH", options->paths, "In the workspace, from its root")->type_name("");
+    if (paths == kManyOrRoot) options->paths = {"/"};
+    if (paths == kOne) path->required()->expected(1);
+    if (paths == kMany) path->required();
+    if (paths == kTwoOrMore) path->required()->expected(2, 1 << 20);
+    auto* branch = app.add_option("--branch", options->view.branch, "The branch (default: main)")
+                       ->type_name("B");
+    if (access == Access::kRead) {
+      app.add_option("--snapshot", options->view.snapshot, "A snapshot, or base")
+          ->type_name("S")
+          ->excludes(branch);
+    }
+    Choose(app, context_, options, command);
+    return app;
+  }
+
+  FsOptions& options() { return *options_; }
+
+ private:
+  CLI::App& fs_;
+  Context& context_;
+  std::shared_ptr<FsOptions> options_;  // of the command added last
+};
+
+void AddReading(FsBuilder& add) {
+  CLI::App& ls = add.Add("ls", "List directories", Access::kRead, FsBuilder::kManyOrRoot, FsLs,
+                         "  agentfs fs ls /src\n  agentfs fs ls -l --snapshot s3 --json");
+  ls.add_flag("-l,--long", add.options().long_format, "Modes, owners, sizes and times too");
+  ls.add_flag("-d,--directory", add.options().directory, "Directories themselves");
+  ls.set_help_flag("--help", "Print this help message and exit");
+  ls.add_flag("-h,--human-readable", add.options().human, "Sizes like 1.5 MiB");
+
+  add.Add("cat", "Print files", Access::kRead, FsBuilder::kMany, FsCat,
+          "  agentfs fs cat /src/a.c\n  agentfs fs cat /src/a.c --snapshot base");
+  add.Add("stat", "Print what is known about files; a link is not followed", Access::kRead,
+          FsBuilder::kMany, FsStat, "  agentfs fs stat /src/a.c --json");
+
+  CLI::App& tree = add.Add("tree", "Print a directory as a tree", Access::kRead,
+                           FsBuilder::kManyOrRoot, FsTree, "  agentfs fs tree /src -L 2");
+  tree.add_option("-L,--depth", add.options().max_depth, "At most N levels")->type_name("N");
+
+  CLI::App& find =
+      add.Add("find", "Find files by name and type", Access::kRead, FsBuilder::kManyOrRoot, FsFind,
+              "  agentfs fs find /src --name '*.c' --type f");
+  find.add_option("--name", add.options().name, "A pattern for the name, as in a shell")
+      ->type_name("GLOB");
+  find.add_option("--type", add.options().type, "f, d, l, p, s, b or c")
+      ->type_name("T")
+      ->check(CLI::IsMember({"f", "d", "l", "p", "s", "b", "c"}));
+  find.add_option("--maxdepth", add.options().max_depth, "At most N levels")->type_name("N");
+
+  CLI::App& du =
+      add.Add("du", "Print how many bytes the files in directories have", Access::kRead,
+              FsBuilder::kManyOrRoot, FsDu, "  agentfs fs du -sh /src\n  agentfs fs du --json");
+  du.add_flag("-s,--summarize", add.options().summarize, "Only the totals");
+  du.add_flag("-a,--all", add.options().all, "Files too");
+  du.set_help_flag("--help", "Print this help message and exit");
+  du.add_flag("-h,--human-readable", add.options().human, "Sizes like 1.5 MiB");
+}
+
+void AddWriting(FsBuilder& add) {
+  add.Add("write", "Replace a file's content by stdin; make the file if it is missing",
+          Access::kWrite, FsBuilder::kOne, FsWrite,
+          "  echo hello | agentfs fs write /notes.txt --branch experiment");
+  add.Add("append", "Add stdin to the end of a file; make the file if it is missing",
+          Access::kWrite, FsBuilder::kOne, FsAppend, "  date | agentfs fs append /log.txt");
+
+  CLI::App& mkdir = add.Add("mkdir", "Make directories", Access::kWrite, FsBuilder::kMany, FsMkdir,
+                            "  agentfs fs mkdir -p /a/b/c");
+  mkdir.add_flag("-p,--parents", add.options().parents,
+                 "Parents too; what is there already is fine");
+  mkdir.add_option("-m,--mode", add.options().mode, "Its mode")->type_name("MODE");
+
+  CLI::App& rm = add.Add("rm", "Remove files", Access::kWrite, FsBuilder::kMany, FsRm,
+                         "  agentfs fs rm /a.txt\n  agentfs fs rm -r /build");
+  rm.add_flag("-r,-R,--recursive", add.options().recursive, "Directories with all they hold");
+  rm.add_flag("-f,--force", add.options().force, "Files that are not there are fine");
+}
+
+void AddMoving(FsBuilder& add) {
+  CLI::App& mv =
+      add.Add("mv", "Rename, or move into a directory", Access::kWrite, FsBuilder::kTwoOrMore, FsMv,
+              "  agentfs fs mv /old.c /new.c\n  agentfs fs mv /a.c /b.c /src");
+  mv.add_flag("-n,--no-clobber", add.options().no_clobber, "Do not replace what is there");
+
+  CLI::App& cp = add.Add("cp", "Copy files; costs no space until one of them changes",
+                         Access::kWrite, FsBuilder::kTwoOrMore, FsCp,
+                         "  agentfs fs cp /a.c /b.c\n  agentfs fs cp -r /src /backup");
+  cp.add_flag("-r,-R,-a,--recursive", add.options().recursive, "Directories with all they hold");
+  cp.add_flag("-n,--no-clobber", add.options().no_clobber, "Do not replace what is there");
+
+  CLI::App& ln = add.Add("ln", "Make a link: TARGET, then the link's path", Access::kWrite,
+                         FsBuilder::kTwoOrMore, FsLn,
+                         "  agentfs fs ln /a.c /b.c\n  agentfs fs ln -s ../lib /src/lib");
+  ln.add_flag("-s,--symbolic", add.options().symbolic, "A symbolic link; TARGET is any text");
+  ln.add_flag("-f,--force", add.options().force, "Replace a file or link that is there");
+
+  CLI::App& chmod =
+      add.Add("chmod", "Change modes: MODE, then the paths", Access::kWrite, FsBuilder::kTwoOrMore,
+              FsChmod, "  agentfs fs chmod 755 /run.sh\n  agentfs fs chmod -R go-w /src");
+  chmod.add_flag("-R,--recursive", add.options().recursive, "Directories with all they hold");
+}
+
+void AddFs(CLI::App& app, Context& context) {
+  CLI::App& fs = AddCommand(app, "fs", "Files of a branch or snapshot, without a mount",
+                            "  agentfs fs ls /\n"
+                            "  echo hello | agentfs fs write /notes.txt --branch experiment\n"
+                            "  agentfs fs cat /notes.txt --branch experiment");
+  fs.require_subcommand(1);
+  FsBuilder add(fs, context);
+  AddReading(add);
+  AddWriting(add);
+  AddMoving(add);
+}
+
+void AddVersion(CLI::App& app, Context& context) {
+  CLI::App& version = AddCommand(app, "version", "Print the version", "");
+  version.callback([&context] { context.command = [&context] { return RunVersion(context); }; });
+}
+
+constexpr const char* kAbout =
+    "A copy-on-write filesystem and execution boundary for AI agents.\n"
+    "Every change lands in a branch; the real files stay as they are.";
+
+constexpr const char* kExitHelp =
+    "Exit status: 0 done, 1 the answer is no, 2 wrong usage, 3 conflict (nothing written),\n"
+    "4 not found, 125 agentfs itself failed.";
+
+void Build(CLI::App& app, Context& context) {
+  app.name("agentfs");
+  app.require_subcommand(1);
+  app.add_option("--workspace", context.workspace,
+                 "The workspace: a directory with .agentfs/, a state directory, or a database "
+                 "file (default: $AGENTFS_WORKSPACE, else found upwards from here)")
+      ->type_name("DIR");
+  app.add_flag("--json", context.json, "Print one JSON document");
+  app.add_flag("--no-color", context.no_color, "No colours");
+  app.add_flag("--quiet", context.quiet, "No notices");
+  app.set_version_flag("--version", "agentfs " AGENTFS_VERSION);
+  app.footer(kExitHelp);
+  AddInit(app, context);
+  AddFs(app, context);
+  AddSnapshot(app, context);
+  AddBranch(app, context);
+  AddGc(app, context);
+  AddFsck(app, context);
+  AddVersion(app, context);
+}
+
+// Options that people know from find(1), which have one dash and many letters.
+void TranslateFindOptions(std::vector<std::string>& arguments) {
+  bool find = false;
+  for (std::string& argument : arguments) {
+    if (argument == "--") return;
+    find |= argument == "find";
+    if (find && (argument == "-name" || argument == "-type" || argument == "-maxdepth")) {
+      argument.insert(0, "-");
+    }
+  }
+}
+
+bool AsksForJson(const std::vector<std::string>& arguments) {
+  for (const std::string& argument : arguments) {
+    if (argument == "--") return false;
+    if (argument == "--json") return true;
+  }
+  return false;
+}
+
+// "agentfs fs ls" for the innermost command that was recognised.
+std::string CommandName(const CLI::App& app) {
+  std::string name = app.get_name();
+  const CLI::App* inner = &app;
+  while (!inner->get_subcommands().empty()) {
+    inner = inner->get_subcommands().front();
+    name += " " + inner->get_name();
+  }
+  return name;
+}
+
+int ReportUsage(const CLI::App& app, Context& context, const CLI::ParseError& error) {
+  std::string message = error.what();
+  for (char& c : message) {
+    if (c == '\n') c = ' ';
+  }
+  const std::string name = CommandName(app);
+  const std::string what =
+      name == "agentfs" ? "usage" : name.substr(std::string("agentfs ").size());
+  context.Report(Error(EINVAL, what + ": " + message, "'" + name + " --help' shows the usage"));
+  return kUsage;
+}
+
+}  // namespace
+
+std::optional<int> ParseCommandLine(std::vector<std::string> arguments, Context& context) {
+  CLI::App app(kAbout);
+  Build(app, context);
+  TranslateFindOptions(arguments);
+  const bool json = AsksForJson(arguments);
+  try {
+    app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));
+  } catch (const CLI::Success& asked) {  // --help, --version
+    return app.exit(asked);
+  } catch (const CLI::ParseError& error) {
+    context.json = json;
+    return ReportUsage(app, context, error);
+  }
+  return std::nullopt;
+}
+
+}  // namespace agentfs::cli
