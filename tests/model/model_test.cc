@@ -56,7 +56,7 @@ TEST_P(ModelTest, BehavesAsARealDirectory) {
     const size_t before = finding->operations.size();
     const std::string original =
         finding->difference + "\n    in " + ToString(finding->operations.back());
-    const Finding least = Shrink(options, std::move(*finding), 30);
+    const Finding least = Shrink(options, std::move(*finding), 10);
     FAIL() << "MODEL_SEED=" << seed << ", after " << before << " steps: " << original
            << "\nShrunken to " << least.operations.size() << " steps:\n"
            << ToString(least.operations) << "  -> " << least.difference

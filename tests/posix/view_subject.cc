@@ -318,12 +318,13 @@ Result<std::unique_ptr<OpenFile>> ViewSubject::Open(std::string_view path, int f
 Result<std::unique_ptr<OpenFile>> ViewSubject::OpenNew(std::string path, int flags, uint32_t mode) {
   for (int links = 0; links <= kMaxLinksFollowed; ++links) {
     AGENTFS_ASSIGN(Place place, WalkToParent(path));
-    auto dangling = fs_->Lookup(caller(), *place.parent, place.name);
-    if (!dangling.ok()) {
-      AGENTFS_ASSIGN(Found made, fs_->Create(caller(), *place.parent, place.name, mode));
-      return Handle(std::move(made.node), flags);
-    }
-    AGENTFS_ASSIGN(const std::string target, fs_->ReadLink(caller(), *dangling->node));
+    auto made = fs_->Create(caller(), *place.parent, place.name, mode);
+    if (made.ok()) return Handle(std::move(made->node), flags);
+    if (made.code() != EEXIST || (flags & O_EXCL) != 0) return made.error();
+    // A dangling link, or somebody was faster.
+    AGENTFS_ASSIGN(Found found, fs_->Lookup(caller(), *place.parent, place.name));
+    if (!IsType(found.attr, S_IFLNK)) return OpenExisting(std::move(found), flags);
+    AGENTFS_ASSIGN(const std::string target, fs_->ReadLink(caller(), *found.node));
     path = path.substr(0, path.size() - place.name.size()) + target;
   }
   return Error(ELOOP);
