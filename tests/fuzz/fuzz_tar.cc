@@ -37,11 +37,16 @@ Result<void> Load(const Files& files, std::string_view path, const std::string& 
   return LoadTree(files, path, in, kLimits);
 }
 
+void RequireSame(const std::string& now, const std::string& before) {
+  if (now != before) std::fprintf(stderr, "before:\n%s\nnow:\n%s\n", before.c_str(), now.c_str());
+  REQUIRE(now == before);
+}
+
 void CheckArchive(const Files& files, std::string_view path, const std::string& bytes) {
   std::string before = Dump(files, "/");
   Result<void> loaded = Load(files, path, bytes);
   if (!loaded.ok()) {
-    REQUIRE(Dump(files, "/") == before);
+    RequireSame(Dump(files, "/"), before);
     return;
   }
   REQUIRE(path == "/" || files.ReadBytes("/beside").value() == "beside");
@@ -50,7 +55,7 @@ void CheckArchive(const Files& files, std::string_view path, const std::string& 
   std::string first = Dump(files, path);
   std::istringstream again(out.str());
   REQUIRE(LoadTree(files, path, again).ok());
-  REQUIRE(Dump(files, path) == first);
+  RequireSame(Dump(files, path), first);
 }
 
 void Run(std::string bytes) {

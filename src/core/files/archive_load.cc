@@ -101,8 +101,12 @@ Result<void> ArchiveReader::ReadInto(TreeBuilder& builder) {
   return builder.Finish();
 }
 
-Timestamp ToTimestamp(time_t sec, long nsec) {
-  return {sec, static_cast<uint32_t>(std::clamp(nsec, 0L, 999'999'999L))};
+// Far beyond any calendar, and far enough from where arithmetic on seconds overflows.
+constexpr int64_t kMaxSeconds = int64_t{1} << 60;
+
+Timestamp ToTimestamp(int64_t sec, long nsec) {
+  return {std::clamp(sec, -kMaxSeconds, kMaxSeconds),
+          static_cast<uint32_t>(std::clamp(nsec, 0L, 999'999'999L))};
 }
 
 NodeMetadata MetadataOf(archive_entry* entry) {
