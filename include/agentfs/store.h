@@ -12,15 +12,19 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
+#include <cstddef>
 #include <functional>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "agentfs/buffer.h"
+#include "agentfs/inline_bytes.h"
 #include "agentfs/result.h"
 
 namespace agentfs {
@@ -72,24 +76,98 @@ struct Row {
   Buffer blob;
 };
 
+// The sizes that the rows of most nodes, entries and chunks have.
+using RowKey = InlineBytes<40>;
+using RowValue = InlineBytes<88>;
+
 // One change of one row.
 struct Mutation {
   enum class Kind : uint8_t { kPut, kDelete };
   TableId table = 0;
   Kind kind = Kind::kPut;
-  std::string key;
-  std::string value;
+  RowKey key;
+  RowValue value;
   Buffer blob;
+};
+
+// Mutations in order. References to them stay valid while more are added.
+class MutationList {
+ public:
+  MutationList() = default;
+  MutationList(MutationList&& other) noexcept
+      : blocks_(std::move(other.blocks_)), size_(std::exchange(other.size_, 0)) {}
+  MutationList& operator=(MutationList&& other) noexcept {
+    blocks_ = std::move(other.blocks_);
+    size_ = std::exchange(other.size_, 0);
+    return *this;
+  }
+
+  Mutation& Add() {
+    if (blocks_.empty() || blocks_.back().used == blocks_.back().capacity) AddBlock();
+    ++size_;
+    Block& block = blocks_.back();
+    return block.mutations[block.used++];
+  }
+  size_t size() const { return size_; }
+  bool empty() const { return size_ == 0; }
+  Mutation& front() { return *begin(); }
+  const Mutation& front() const { return *begin(); }
+
+  template <typename T>
+  class Iterator {
+   public:
+    using iterator_category = std::forward_iterator_tag;
+    using value_type = Mutation;
+    using difference_type = std::ptrdiff_t;
+    using pointer = T*;
+    using reference = T&;
+    Iterator() = default;
+    Iterator(const MutationList* list, size_t block) : list_(list), block_(block) {}
+    T& operator*() const { return list_->blocks_[block_].mutations[at_]; }
+    T* operator->() const { return &**this; }
+    Iterator& operator++() {
+      if (++at_ == list_->blocks_[block_].used) {
+        ++block_;
+        at_ = 0;
+      }
+      return *this;
+    }
+    Iterator operator++(int) {
+      Iterator old = *this;
+      ++*this;
+      return old;
+    }
+    bool operator==(const Iterator&) const = default;
+
+   private:
+    const MutationList* list_ = nullptr;
+    size_t block_ = 0, at_ = 0;
+  };
+  Iterator<Mutation> begin() { return {this, 0}; }
+  Iterator<Mutation> end() { return {this, blocks_.size()}; }
+  Iterator<const Mutation> begin() const { return {this, 0}; }
+  Iterator<const Mutation> end() const { return {this, blocks_.size()}; }
+
+ private:
+  // None is empty.
+  struct Block {
+    std::unique_ptr<Mutation[]> mutations;
+    uint32_t used = 0, capacity = 0;
+  };
+  void AddBlock();
+
+  std::vector<Block> blocks_;
+  size_t size_ = 0;
 };
 
 // Changes that become visible and durable together, applied in order: of two changes of one key
 // the later wins. References to elements stay valid while elements are added.
 struct Batch {
-  std::deque<Mutation> mutations;
+  MutationList mutations;
   uint64_t bytes = 0;  // an estimate of the memory held, maintained by the functions below
 
-  Mutation& Put(TableId table, std::string key, std::string value, Buffer blob = {});
-  Mutation& Delete(TableId table, std::string key);
+  Mutation& Put(TableId table, std::string_view key, std::string_view value, Buffer blob = {});
+  Mutation& Delete(TableId table, std::string_view key);
   bool empty() const { return mutations.empty(); }
 };
 

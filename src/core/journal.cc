@@ -13,8 +13,10 @@ constexpr uint64_t kMutationOverhead = sizeof(Mutation);
 // How long to wait before writing again to a store that refused.
 constexpr absl::Duration kRetryInterval = absl::Milliseconds(500);
 
-uint64_t Weight(const Mutation& mutation) {
-  return kMutationOverhead + mutation.key.size() + mutation.value.size() + mutation.blob.size();
+// Short keys and values are part of the mutation.
+uint64_t Weight(size_t key, size_t value, size_t blob) {
+  return kMutationOverhead + (key > RowKey::kInlineSize ? key : 0) +
+         (value > RowValue::kInlineSize ? value : 0) + blob;
 }
 
 }  // namespace
@@ -33,14 +35,9 @@ Journal::~Journal() { (void)Close(); }
 
 // ---- appending
 
-void Journal::CountLocked(const Mutation& mutation) {
-  const uint64_t bytes = Weight(mutation);
-  current_->batch.bytes += bytes;
-  pending_bytes_.fetch_add(bytes, std::memory_order_relaxed);
-}
-
 void Journal::MarkDirty() {
-  const bool urgent = pending_bytes_.load(std::memory_order_relaxed) > options_.max_pending_bytes / 4;
+  const bool urgent =
+      pending_bytes_.load(std::memory_order_relaxed) > options_.max_pending_bytes / 4;
   if (dirty_.load(std::memory_order_relaxed) && !urgent) return;
   if (!dirty_.exchange(true) || urgent) {
     absl::MutexLock lock(&mu_);
@@ -48,25 +45,34 @@ void Journal::MarkDirty() {
   }
 }
 
-Mutation* Journal::Change::Put(TableId table, std::string key, std::string value, Buffer blob) {
+// The slot is filled after append_mu_ is released: the caller's hold on the gate keeps the batch.
+Mutation* Journal::Append(Mutation::Kind kind, TableId table, std::string_view key,
+                          std::string_view value, Buffer blob) {
+  const uint64_t bytes = Weight(key.size(), value.size(), blob.size());
   Mutation* slot;
   {
-    absl::MutexLock lock(&journal_.append_mu_);
-    slot = &journal_.current_->batch.mutations.emplace_back(
-        Mutation{table, Mutation::Kind::kPut, std::move(key), std::move(value), std::move(blob)});
-    journal_.CountLocked(*slot);
+    absl::MutexLock lock(&append_mu_);
+    slot = &current_->batch.mutations.Add();
+    current_->batch.bytes += bytes;
   }
+  slot->table = table;
+  slot->kind = kind;
+  slot->key.Assign(key);
+  slot->value.Assign(value);
+  slot->blob = std::move(blob);
+  pending_bytes_.fetch_add(bytes, std::memory_order_relaxed);
+  return slot;
+}
+
+Mutation* Journal::Change::Put(TableId table, std::string_view key, std::string_view value,
+                               Buffer blob) {
+  Mutation* slot = journal_.Append(Mutation::Kind::kPut, table, key, value, std::move(blob));
   journal_.MarkDirty();
   return slot;
 }
 
-void Journal::Change::Delete(TableId table, std::string key) {
-  {
-    absl::MutexLock lock(&journal_.append_mu_);
-    Mutation& mutation = journal_.current_->batch.mutations.emplace_back(
-        Mutation{table, Mutation::Kind::kDelete, std::move(key), {}, {}});
-    journal_.CountLocked(mutation);
-  }
+void Journal::Change::Delete(TableId table, std::string_view key) {
+  journal_.Append(Mutation::Kind::kDelete, table, key, {}, {});
   journal_.MarkDirty();
 }
 
@@ -89,28 +95,18 @@ void Journal::Change::AfterCommit(std::function<void()> work) {
   journal_.MarkDirty();
 }
 
-void Journal::Exclusive::Put(TableId table, std::string key, std::string value) {
-  {
-    absl::MutexLock lock(&journal_.append_mu_);
-    journal_.CountLocked(journal_.current_->batch.mutations.emplace_back(
-        Mutation{table, Mutation::Kind::kPut, std::move(key), std::move(value), {}}));
-  }
+void Journal::Exclusive::Put(TableId table, std::string_view key, std::string_view value) {
+  journal_.Append(Mutation::Kind::kPut, table, key, value, {});
   journal_.MarkDirty();
 }
 
-void Journal::Exclusive::Delete(TableId table, std::string key) {
-  {
-    absl::MutexLock lock(&journal_.append_mu_);
-    journal_.CountLocked(journal_.current_->batch.mutations.emplace_back(
-        Mutation{table, Mutation::Kind::kDelete, std::move(key), {}, {}}));
-  }
+void Journal::Exclusive::Delete(TableId table, std::string_view key) {
+  journal_.Append(Mutation::Kind::kDelete, table, key, {}, {});
   journal_.MarkDirty();
 }
 
-void Journal::PutAtSeal(TableId table, std::string key, std::string value) {
-  absl::MutexLock lock(&append_mu_);
-  CountLocked(current_->batch.mutations.emplace_back(
-      Mutation{table, Mutation::Kind::kPut, std::move(key), std::move(value), {}}));
+void Journal::PutAtSeal(TableId table, std::string_view key, std::string_view value) {
+  Append(Mutation::Kind::kPut, table, key, value, {});
 }
 
 Result<void> Journal::Admit(Growth growth) {

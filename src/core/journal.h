@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -61,8 +61,8 @@ class Journal {
     uint64_t batch() const { return journal_.sequence_.load(std::memory_order_relaxed); }
     // The mutation stays where it is, and may be rewritten under a later Change with the same
     // batch(), until the batch is cut.
-    Mutation* Put(TableId table, std::string key, std::string value, Buffer blob = {});
-    void Delete(TableId table, std::string key);
+    Mutation* Put(TableId table, std::string_view key, std::string_view value, Buffer blob = {});
+    void Delete(TableId table, std::string_view key);
     // Keeps the node in memory until the batch is committed.
     void Pin(ViewNode& node);
     // The object has writes that a synced commit must make durable.
@@ -85,8 +85,8 @@ class Journal {
     Exclusive(const Exclusive&) = delete;
     Exclusive& operator=(const Exclusive&) = delete;
     uint64_t batch() const { return journal_.sequence_.load(std::memory_order_relaxed); }
-    void Put(TableId table, std::string key, std::string value);
-    void Delete(TableId table, std::string key);
+    void Put(TableId table, std::string_view key, std::string_view value);
+    void Delete(TableId table, std::string_view key);
 
    private:
     Journal& journal_;
@@ -105,12 +105,14 @@ class Journal {
     const uint64_t current = sequence_.load();
     return dirty_.load() ? current : current - 1;
   }
+  // Makes the committer cut a batch soon, though nothing was appended: a hook has something to add.
+  void Wake() { MarkDirty(); }
   bool IsCommitted(uint64_t batch) const {
     return batch <= committed_.load(std::memory_order_acquire);
   }
   uint64_t pending_bytes() const { return pending_bytes_.load(std::memory_order_relaxed); }
   // At the seal only: a row of the volume's own in the batch being cut.
-  void PutAtSeal(TableId table, std::string key, std::string value)
+  void PutAtSeal(TableId table, std::string_view key, std::string_view value)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(gate_);
 
  private:
@@ -136,8 +138,9 @@ class Journal {
   void Succeeded(std::unique_ptr<Pending> pending, Durability durability);
   void Failed(std::unique_ptr<Pending> pending, Error error);
   Result<void> AwaitBatch(uint64_t batch, Durability durability);
-  // append_mu_ is held.
-  void CountLocked(const Mutation& mutation) ABSL_EXCLUSIVE_LOCKS_REQUIRED(append_mu_);
+  // The gate is held, shared or exclusive.
+  Mutation* Append(Mutation::Kind kind, TableId table, std::string_view key, std::string_view value,
+                   Buffer blob);
   void MarkDirty();
 
   Store& store_;
@@ -159,11 +162,11 @@ class Journal {
   uint64_t wanted_ ABSL_GUARDED_BY(mu_) = 0;         // commit at least up to this batch
   uint64_t wanted_synced_ ABSL_GUARDED_BY(mu_) = 0;  // and this one synced
   uint64_t synced_ ABSL_GUARDED_BY(mu_) = 0;
-  uint64_t failures_ ABSL_GUARDED_BY(mu_) = 0;       // commits that failed, for those who wait
+  uint64_t failures_ ABSL_GUARDED_BY(mu_) = 0;  // commits that failed, for those who wait
   Error last_error_ ABSL_GUARDED_BY(mu_){EIO};
   bool stopping_ ABSL_GUARDED_BY(mu_) = false;
-  absl::CondVar work_;   // there is something to commit
-  absl::CondVar done_;   // something was committed, or could not be
+  absl::CondVar work_;  // there is something to commit
+  absl::CondVar done_;  // something was committed, or could not be
 
   // Only the committer's thread touches these.
   std::unique_ptr<Pending> failed_;  // cut, but not committed yet

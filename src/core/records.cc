@@ -20,26 +20,26 @@ uint64_t ReadU64(ValueReader& in) { return static_cast<uint64_t>(in.Int()); }
 
 }  // namespace
 
-std::string NodeKey(NodeId node, LayerId layer) {
-  return KeyWriter().Int(node.value).Int(layer.value).Take();
+RowKey NodeKey(NodeId node, LayerId layer) {
+  return KeyWriter().Int(node.value).Int(layer.value).TakeKey();
 }
-std::string EntryKey(NodeId parent, std::string_view name, LayerId layer) {
-  return KeyWriter().Int(parent.value).Bytes(name).Int(layer.value).Take();
+RowKey EntryKey(NodeId parent, std::string_view name, LayerId layer) {
+  return KeyWriter().Int(parent.value).Bytes(name).Int(layer.value).TakeKey();
 }
-std::string XattrKey(NodeId node, std::string_view name, LayerId layer) {
+RowKey XattrKey(NodeId node, std::string_view name, LayerId layer) {
   return EntryKey(node, name, layer);
 }
-std::string ContentKey(ContentId content, uint64_t index, LayerId layer) {
-  return KeyWriter().Int(content.value).Int(index).Int(layer.value).Take();
+RowKey ContentKey(ContentId content, uint64_t index, LayerId layer) {
+  return KeyWriter().Int(content.value).Int(index).Int(layer.value).TakeKey();
 }
-std::string LayerKey(LayerId layer) { return KeyInt(layer.value); }
-std::string SnapshotKey(uint64_t number) { return KeyInt(number); }
-std::string NameKey(std::string_view name) { return KeyBytes(name); }
-std::string ObjectKey(ContentId content, LayerId layer, ObjectId object) {
-  return KeyWriter().Int(content.value).Int(layer.value).Int(object.value).Take();
+RowKey LayerKey(LayerId layer) { return KeyWriter().Int(layer.value).TakeKey(); }
+RowKey SnapshotKey(uint64_t number) { return KeyWriter().Int(number).TakeKey(); }
+RowKey NameKey(std::string_view name) { return KeyWriter().Bytes(name).TakeKey(); }
+RowKey ObjectKey(ContentId content, LayerId layer, ObjectId object) {
+  return KeyWriter().Int(content.value).Int(layer.value).Int(object.value).TakeKey();
 }
-std::string OrphanKey(LayerId layer, NodeId node, ContentId content) {
-  return KeyWriter().Int(layer.value).Int(node.value).Int(content.value).Take();
+RowKey OrphanKey(LayerId layer, NodeId node, ContentId content) {
+  return KeyWriter().Int(layer.value).Int(node.value).Int(content.value).TakeKey();
 }
 
 std::optional<NodeRowKey> ParseNodeKey(std::string_view key) {
@@ -79,7 +79,7 @@ std::optional<ObjectRowKey> ParseObjectKey(std::string_view key) {
   return parsed;
 }
 
-std::string EncodeNode(const NodeRecord& r) {
+RowValue EncodeNode(const NodeRecord& r) {
   ValueWriter out;
   out.Int(r.mode).Int(r.uid).Int(r.gid).Int(r.nlink).Int(r.rdev);
   out.Int(static_cast<int64_t>(r.size));
@@ -87,7 +87,9 @@ std::string EncodeNode(const NodeRecord& r) {
   WriteTime(out, r.mtime);
   WriteTime(out, r.ctime);
   WriteTime(out, r.btime);
-  out.Int(static_cast<int64_t>(r.parent.value)).Int(static_cast<int64_t>(r.born.value)).Int(static_cast<int64_t>(r.kind));
+  out.Int(static_cast<int64_t>(r.parent.value))
+      .Int(static_cast<int64_t>(r.born.value))
+      .Int(static_cast<int64_t>(r.kind));
   out.Int(static_cast<int64_t>(r.content.value)).Int(static_cast<int64_t>(r.object.value));
   out.Int(static_cast<int64_t>(r.stored)).Int(static_cast<int64_t>(r.base_end));
   out.Int(static_cast<int64_t>(r.base_signature.size));
@@ -95,7 +97,7 @@ std::string EncodeNode(const NodeRecord& r) {
   WriteTime(out, r.base_signature.ctime);
   out.Int(static_cast<int64_t>(r.base_signature.inode)).Int(r.has_base ? 1 : 0);
   out.Bytes(r.base_path).Bytes(r.target);
-  return out.Take();
+  return out.TakeValue();
 }
 
 bool DecodeNode(std::string_view value, NodeRecord* r) {
@@ -128,8 +130,8 @@ bool DecodeNode(std::string_view value, NodeRecord* r) {
   return in.ok() && in.AtEnd() && kind <= 3 && r->size <= kMaxFileSize;
 }
 
-std::string EncodeEntry(NodeId node, uint32_t type) {
-  return ValueWriter().Int(static_cast<int64_t>(node.value)).Int(type).Take();
+RowValue EncodeEntry(NodeId node, uint32_t type) {
+  return ValueWriter().Int(static_cast<int64_t>(node.value)).Int(type).TakeValue();
 }
 
 bool DecodeEntry(std::string_view value, NodeId* node, uint32_t* type) {
@@ -139,11 +141,11 @@ bool DecodeEntry(std::string_view value, NodeId* node, uint32_t* type) {
   return in.ok() && in.AtEnd();
 }
 
-std::string EncodeLayer(const LayerRecord& r) {
+RowValue EncodeLayer(const LayerRecord& r) {
   ValueWriter out;
   out.Int(static_cast<int64_t>(r.parent.value)).Int(r.sealed ? 1 : 0).Int(r.created_ns);
   out.Int(r.stored_bytes).Int(r.files).Int(r.directories).Int(r.total_size);
-  return out.Take();
+  return out.TakeValue();
 }
 
 bool DecodeLayer(std::string_view value, LayerRecord* r) {
@@ -158,11 +160,11 @@ bool DecodeLayer(std::string_view value, LayerRecord* r) {
   return in.ok() && in.AtEnd();
 }
 
-std::string EncodeSnapshot(const SnapshotRecord& r) {
+RowValue EncodeSnapshot(const SnapshotRecord& r) {
   ValueWriter out;
   out.Bytes(r.name).Int(static_cast<int64_t>(r.layer.value)).Bytes(r.branch).Bytes(r.message);
   out.Int(r.created_ns);
-  return out.Take();
+  return out.TakeValue();
 }
 
 bool DecodeSnapshot(std::string_view value, SnapshotRecord* r) {
@@ -175,8 +177,8 @@ bool DecodeSnapshot(std::string_view value, SnapshotRecord* r) {
   return in.ok() && in.AtEnd();
 }
 
-std::string EncodeBranch(LayerId layer, int64_t created_ns) {
-  return ValueWriter().Int(static_cast<int64_t>(layer.value)).Int(created_ns).Take();
+RowValue EncodeBranch(LayerId layer, int64_t created_ns) {
+  return ValueWriter().Int(static_cast<int64_t>(layer.value)).Int(created_ns).TakeValue();
 }
 
 bool DecodeBranch(std::string_view value, LayerId* layer, int64_t* created_ns) {
@@ -186,7 +188,7 @@ bool DecodeBranch(std::string_view value, LayerId* layer, int64_t* created_ns) {
   return in.ok() && in.AtEnd();
 }
 
-std::string EncodeInt(int64_t value) { return ValueWriter().Int(value).Take(); }
+RowValue EncodeInt(int64_t value) { return ValueWriter().Int(value).TakeValue(); }
 
 bool DecodeInt(std::string_view value, int64_t* out) {
   ValueReader in(value);
@@ -199,7 +201,7 @@ Buffer EncodeRuns(const Runs& runs) {
   for (const Run& run : runs) {
     out.Int(run.start).Int(run.count).Int(static_cast<int64_t>(run.object.value));
   }
-  return Buffer::Copy(out.Take());
+  return Buffer::Copy(out.TakeValue());
 }
 
 bool DecodeRuns(std::string_view bytes, Runs* runs) {

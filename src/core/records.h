@@ -17,9 +17,9 @@
 namespace agentfs {
 
 inline constexpr uint32_t kPageSize = 4096;
-inline constexpr uint32_t kChunkSize = 64 * 1024;      // the largest data row
-inline constexpr uint32_t kInlineLimit = kChunkSize;   // larger files go to the blob store
-inline constexpr uint32_t kSpanSize = 1024 * 1024;     // what one spans row describes
+inline constexpr uint32_t kChunkSize = 64 * 1024;     // the largest data row
+inline constexpr uint32_t kInlineLimit = kChunkSize;  // larger files go to the blob store
+inline constexpr uint32_t kSpanSize = 1024 * 1024;    // what one spans row describes
 inline constexpr uint32_t kPagesPerSpan = kSpanSize / kPageSize;
 inline constexpr uint64_t kMaxFileSize = INT64_MAX;
 // An object has its file's offsets, and host filesystems end sooner than files do. A file that
@@ -40,16 +40,16 @@ struct NodeRecord {
   ContentKind kind = ContentKind::kNone;
   uint64_t size = 0;
   Timestamp atime, mtime, ctime, btime;
-  NodeId parent;         // a directory that names the node; of a directory the one
-  LayerId born;          // where the node was made or copied up
+  NodeId parent;  // a directory that names the node; of a directory the one
+  LayerId born;   // where the node was made or copied up
   ContentId content;
-  ObjectId object;       // the object that this layer writes
-  uint64_t stored = 0;   // bytes that the content takes
-  uint64_t base_end = 0; // below this, what no row covers is the base's
+  ObjectId object;        // the object that this layer writes
+  uint64_t stored = 0;    // bytes that the content takes
+  uint64_t base_end = 0;  // below this, what no row covers is the base's
   bool has_base = false;
   BaseSignature base_signature;
   std::string base_path;
-  std::string target;    // of a symbolic link
+  std::string target;  // of a symbolic link
 };
 
 struct LayerRecord {
@@ -76,15 +76,15 @@ struct Run {
 };
 using Runs = std::vector<Run>;
 
-std::string NodeKey(NodeId node, LayerId layer);
-std::string EntryKey(NodeId parent, std::string_view name, LayerId layer);
-std::string XattrKey(NodeId node, std::string_view name, LayerId layer);
-std::string ContentKey(ContentId content, uint64_t index, LayerId layer);  // data and spans
-std::string LayerKey(LayerId layer);
-std::string SnapshotKey(uint64_t number);
-std::string NameKey(std::string_view name);  // meta and branches
-std::string ObjectKey(ContentId content, LayerId layer, ObjectId object);
-std::string OrphanKey(LayerId layer, NodeId node, ContentId content);
+RowKey NodeKey(NodeId node, LayerId layer);
+RowKey EntryKey(NodeId parent, std::string_view name, LayerId layer);
+RowKey XattrKey(NodeId node, std::string_view name, LayerId layer);
+RowKey ContentKey(ContentId content, uint64_t index, LayerId layer);  // data and spans
+RowKey LayerKey(LayerId layer);
+RowKey SnapshotKey(uint64_t number);
+RowKey NameKey(std::string_view name);  // meta and branches
+RowKey ObjectKey(ContentId content, LayerId layer, ObjectId object);
+RowKey OrphanKey(LayerId layer, NodeId node, ContentId content);
 
 struct NodeRowKey {
   NodeId node;
@@ -111,17 +111,17 @@ std::optional<NodeRowKey> ParseNodeKey(std::string_view key);
 std::optional<EntryRowKey> ParseEntryKey(std::string_view key);
 std::optional<ContentRowKey> ParseContentKey(std::string_view key);
 
-std::string EncodeNode(const NodeRecord& record);
+RowValue EncodeNode(const NodeRecord& record);
 bool DecodeNode(std::string_view value, NodeRecord* record);
-std::string EncodeEntry(NodeId node, uint32_t type);
+RowValue EncodeEntry(NodeId node, uint32_t type);
 bool DecodeEntry(std::string_view value, NodeId* node, uint32_t* type);
-std::string EncodeLayer(const LayerRecord& record);
+RowValue EncodeLayer(const LayerRecord& record);
 bool DecodeLayer(std::string_view value, LayerRecord* record);
-std::string EncodeSnapshot(const SnapshotRecord& record);
+RowValue EncodeSnapshot(const SnapshotRecord& record);
 bool DecodeSnapshot(std::string_view value, SnapshotRecord* record);
-std::string EncodeBranch(LayerId layer, int64_t created_ns);
+RowValue EncodeBranch(LayerId layer, int64_t created_ns);
 bool DecodeBranch(std::string_view value, LayerId* layer, int64_t* created_ns);
-std::string EncodeInt(int64_t value);  // meta; `present` of xattrs and data
+RowValue EncodeInt(int64_t value);  // meta; `present` of xattrs and data
 bool DecodeInt(std::string_view value, int64_t* out);
 Buffer EncodeRuns(const Runs& runs);
 bool DecodeRuns(std::string_view bytes, Runs* runs);

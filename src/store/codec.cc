@@ -8,43 +8,6 @@ namespace {
 
 constexpr size_t kMaxVarint = 10;
 
-void StoreBigEndian(char* out, uint64_t value) {
-  value = __builtin_bswap64(value);
-  std::memcpy(out, &value, sizeof value);
-}
-
-void AppendInt(std::string& out, uint64_t value) {
-  char bytes[8];
-  StoreBigEndian(bytes, value);
-  out.append(bytes, sizeof bytes);
-}
-
-void AppendBytes(std::string& out, std::string_view bytes) {
-  // Room for the integer that usually follows, so that a key allocates once.
-  out.reserve(out.size() + bytes.size() + 2 + 8);
-  for (;;) {
-    const void* zero = bytes.empty() ? nullptr : std::memchr(bytes.data(), 0, bytes.size());
-    if (zero == nullptr) break;
-    const size_t plain = static_cast<const char*>(zero) - bytes.data();
-    out.append(bytes.data(), plain).append("\x00\xff", 2);
-    bytes.remove_prefix(plain + 1);
-  }
-  out.append(bytes).append("\x00\x01", 2);
-}
-
-char* PutVarint(char* out, uint64_t value) {
-  while (value >= 0x80) {
-    *out++ = static_cast<char>(value | 0x80);
-    value >>= 7;
-  }
-  *out++ = static_cast<char>(value);
-  return out;
-}
-
-uint64_t ZigZag(int64_t value) {
-  return (static_cast<uint64_t>(value) << 1) ^ static_cast<uint64_t>(value >> 63);
-}
-
 // Gives the number of bytes read, 0 if there is no whole varint of at most 64 bits.
 size_t GetVarint(std::string_view in, uint64_t* value) {
   uint64_t result = 0;
@@ -63,31 +26,28 @@ size_t GetVarint(std::string_view in, uint64_t* value) {
 
 }  // namespace
 
-KeyWriter& KeyWriter::Int(uint64_t value) {
-  AppendInt(out_, value);
-  return *this;
-}
-
 KeyWriter& KeyWriter::Bytes(std::string_view bytes) {
-  AppendBytes(out_, bytes);
+  for (;;) {
+    const void* zero = bytes.empty() ? nullptr : std::memchr(bytes.data(), 0, bytes.size());
+    if (zero == nullptr) break;
+    const size_t plain = static_cast<const char*>(zero) - bytes.data();
+    out_.Append(bytes.substr(0, plain));
+    out_.Append(std::string_view("\x00\xff", 2));
+    bytes.remove_prefix(plain + 1);
+  }
+  out_.Append(bytes);
+  out_.Append(std::string_view("\x00\x01", 2));
   return *this;
 }
 
-void ValueWriter::MakeRoom(size_t size) {
-  if (used_ + size <= sizeof inline_) return;
+void ValueWriter::Spill() {
   overflow_.append(inline_, used_);
   used_ = 0;
 }
 
-ValueWriter& ValueWriter::Int(int64_t value) {
-  MakeRoom(kMaxVarint);
-  used_ = PutVarint(inline_ + used_, ZigZag(value)) - inline_;
-  return *this;
-}
-
 ValueWriter& ValueWriter::Bytes(std::string_view bytes) {
   Int(static_cast<int64_t>(bytes.size()));
-  MakeRoom(bytes.size());
+  if (bytes.size() > sizeof inline_ - used_) Spill();
   if (bytes.size() > sizeof inline_) {
     overflow_.append(bytes);
   } else if (!bytes.empty()) {
@@ -102,6 +62,11 @@ std::string ValueWriter::Take() {
   if (overflow_.empty()) return std::string(inline_, used);
   overflow_.append(inline_, used);
   return std::exchange(overflow_, std::string());
+}
+
+RowValue ValueWriter::TakeValue() {
+  if (overflow_.empty()) return std::string_view(inline_, std::exchange(used_, 0));
+  return Take();
 }
 
 uint64_t KeyReader::Int() {
@@ -158,16 +123,8 @@ std::string_view ValueReader::Bytes() {
   return bytes;
 }
 
-std::string KeyInt(uint64_t value) {
-  std::string out;
-  AppendInt(out, value);
-  return out;
-}
+std::string KeyInt(uint64_t value) { return KeyWriter().Int(value).Take(); }
 
-std::string KeyBytes(std::string_view bytes) {
-  std::string out;
-  AppendBytes(out, bytes);
-  return out;
-}
+std::string KeyBytes(std::string_view bytes) { return KeyWriter().Bytes(bytes).Take(); }
 
 }  // namespace agentfs

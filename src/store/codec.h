@@ -10,6 +10,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -21,28 +22,47 @@ namespace agentfs {
 
 class KeyWriter {
  public:
-  KeyWriter& Int(uint64_t value);
+  KeyWriter& Int(uint64_t value) {
+    value = __builtin_bswap64(value);
+    std::memcpy(out_.Extend(sizeof value), &value, sizeof value);
+    return *this;
+  }
   KeyWriter& Bytes(std::string_view bytes);
-  const std::string& str() const { return out_; }
-  std::string Take() { return std::move(out_); }
+  std::string_view view() const { return out_.view(); }
+  std::string Take() { return std::string(out_.view()); }
+  RowKey TakeKey() { return std::move(out_); }
 
  private:
-  std::string out_;
+  RowKey out_;
 };
 
-// Collects in place and allocates once, in Take: a row of a volume fits in the inline bytes.
+// Collects in place: a row of a volume fits in the inline bytes.
 class ValueWriter {
  public:
   ValueWriter() = default;
   ValueWriter(const ValueWriter&) = delete;
   ValueWriter& operator=(const ValueWriter&) = delete;
 
-  ValueWriter& Int(int64_t value);
+  ValueWriter& Int(int64_t value) {
+    if (sizeof inline_ - used_ < kMaxVarint) [[unlikely]]
+      Spill();
+    uint64_t bits = (static_cast<uint64_t>(value) << 1) ^ static_cast<uint64_t>(value >> 63);
+    char* out = inline_ + used_;
+    while (bits >= 0x80) {
+      *out++ = static_cast<char>(bits | 0x80);
+      bits >>= 7;
+    }
+    *out++ = static_cast<char>(bits);
+    used_ = static_cast<size_t>(out - inline_);
+    return *this;
+  }
   ValueWriter& Bytes(std::string_view bytes);
   std::string Take();
+  RowValue TakeValue();
 
  private:
-  void MakeRoom(size_t size);
+  static constexpr size_t kMaxVarint = 10;
+  void Spill();
 
   size_t used_ = 0;
   char inline_[224];
