@@ -16,6 +16,33 @@
 
 namespace agentfs {
 
+// A map that takes a pointer's room while it is empty, as it is for most files. References to
+// values stay valid until they are erased.
+template <typename Value>
+class LazyMap {
+ public:
+  using Map = std::map<uint64_t, Value>;
+  bool empty() const { return map_ == nullptr || map_->empty(); }
+  auto begin() const { return get().begin(); }
+  auto end() const { return get().end(); }
+  auto find(uint64_t key) const { return get().find(key); }
+  auto lower_bound(uint64_t key) const { return get().lower_bound(key); }
+  Value& operator[](uint64_t key) {
+    if (map_ == nullptr) map_ = std::make_unique<Map>();
+    return (*map_)[key];
+  }
+  void erase(uint64_t key) {
+    if (map_ != nullptr) map_->erase(key);
+  }
+
+ private:
+  Map& get() const {
+    static Map none;  // stays empty
+    return map_ == nullptr ? none : *map_;
+  }
+  std::unique_ptr<Map> map_;
+};
+
 // One chunk. Bytes past the buffer's end are zeros. A chunk without buffer and `known` is a hole
 // (or the base's, see `layer`); one that is not known must be asked of the store.
 struct Chunk {
@@ -25,8 +52,8 @@ struct Chunk {
   Mutation* slot = nullptr;  // the row there
   uint32_t stored = 0;       // the length of the row's bytes
   bool known = false;
-  bool present = false;      // the row has bytes; else it says "hole"
-  bool cached = false;       // counted by the content cache
+  bool present = false;  // the row has bytes; else it says "hole"
+  bool cached = false;   // counted by the content cache
 };
 
 // What the row of one span says.
@@ -44,9 +71,10 @@ struct FileContent {
   LayerId object_layer;
   bool object_recorded = false;  // it has its row in `objects`
   std::shared_ptr<BlobObject> open_object;
-  Chunk first;                         // chunk 0: most files have no other
-  std::map<uint64_t, Chunk> others;
-  std::map<uint64_t, Span> spans;      // known ones
+  bool only_first = false;  // no chunk but the first has ever had a row
+  Chunk first;  // chunk 0: most files have no other
+  LazyMap<Chunk> others;
+  LazyMap<Span> spans;  // known ones
 
   // Bytes that the content cache counts.
   int64_t CachedBytes() const {

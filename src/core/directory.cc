@@ -2,26 +2,11 @@
 #include "core/directory.h"
 
 #include <algorithm>
-#include <cstdlib>
-#include <cstring>
-#include <new>
+#include <utility>
 
-#include "absl/hash/hash.h"
 #include "agentfs/path.h"
 
 namespace agentfs {
-
-NameEntry* NameEntry::Make(std::string_view name) {
-  void* memory = ::operator new(sizeof(NameEntry) + name.size());
-  auto* entry = new (memory) NameEntry(static_cast<uint8_t>(name.size()));
-  std::memcpy(reinterpret_cast<char*>(entry + 1), name.data(), name.size());
-  return entry;
-}
-
-void NameEntry::Destroy(NameEntry* entry) {
-  entry->~NameEntry();
-  ::operator delete(entry);
-}
 
 // FNV-1a and a final mix. It is written down in applications' telldir positions only, never in the
 // store, so it may change between versions.
@@ -35,41 +20,36 @@ uint64_t NameCursor(std::string_view name) {
   return (hash >> 1) | 1;
 }
 
-size_t Directory::ByName::operator()(std::string_view name) const {
-  return absl::Hash<std::string_view>{}(name);
-}
-
 Directory::~Directory() { Clear(); }
 
 void Directory::Clear() {
   ordered_.reset();
-  std::vector<NameEntry*> all(entries_.begin(), entries_.end());
-  entries_.clear();
-  for (NameEntry* entry : all) NameEntry::Destroy(entry);
+  const NameTable entries = std::exchange(entries_, NameTable());
+  for (NameEntry* entry : entries) NameEntry::Destroy(entry);
   DropBaseListing();
   loaded = false;
 }
 
 NameEntry* Directory::Insert(std::string_view name) {
   NameEntry* entry = NameEntry::Make(name);
-  entries_.insert(entry);
-  if (ordered_) ordered_->emplace(Position(NameCursor(name), entry->name()), entry);
+  entries_.Insert(entry);
+  if (ordered_) ordered_->insert({NameCursor(name), entry});
   return entry;
 }
 
 void Directory::Erase(NameEntry* entry) {
-  if (ordered_) ordered_->erase(Position(NameCursor(entry->name()), entry->name()));
-  entries_.erase(entry);
+  if (ordered_) ordered_->erase(Placed{NameCursor(entry->name()), entry});
+  entries_.Erase(entry);
   NameEntry::Destroy(entry);
 }
 
 void Directory::BuildOrder() {
-  ordered_ = std::make_unique<absl::btree_map<Position, NameEntry*>>();
-  std::vector<std::pair<Position, NameEntry*>> all;
+  std::vector<Placed> all;
   all.reserve(entries_.size());
-  for (NameEntry* e : entries_) all.emplace_back(Position(NameCursor(e->name()), e->name()), e);
-  std::sort(all.begin(), all.end());
-  for (auto& item : all) ordered_->emplace_hint(ordered_->end(), item.first, item.second);
+  for (NameEntry* entry : entries_) all.push_back({NameCursor(entry->name()), entry});
+  std::sort(all.begin(), all.end(), ByPosition());
+  ordered_ = std::make_unique<absl::btree_set<Placed, ByPosition>>();
+  for (const Placed& placed : all) ordered_->insert(ordered_->end(), placed);
 }
 
 void Directory::SetBaseListing(std::vector<BaseEntry> names, const Timestamp& mtime) {
@@ -100,14 +80,13 @@ std::vector<Directory::Item> Directory::ListAfter(uint64_t cursor, size_t limit)
                                [](uint64_t at, const auto& entry) { return at < entry.first; });
   while (upper != ordered_->end() || base != base_names_.end()) {
     const bool take_upper =
-        upper != ordered_->end() &&
-        (base == base_names_.end() ||
-         upper->first <= Position(base->first, base->second.name));
-    const uint64_t at = take_upper ? upper->first.first : base->first;
+        upper != ordered_->end() && (base == base_names_.end() ||
+                                     upper->position() <= Position(base->first, base->second.name));
+    const uint64_t at = take_upper ? upper->cursor : base->first;
     // Never stop between two names of one cursor: the second would be lost.
     if (items.size() >= limit && items.back().cursor != at) break;
     if (take_upper) {
-      NameEntry* entry = upper->second;
+      NameEntry* entry = upper->entry;
       if (base != base_names_.end() && base->second.name == entry->name()) ++base;
       if (!entry->IsWhiteout()) items.push_back({at, entry, nullptr});
       ++upper;

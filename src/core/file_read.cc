@@ -8,6 +8,7 @@
 namespace agentfs {
 namespace {
 
+constexpr uint64_t kStreamed = uint64_t{1} << 20;
 constexpr int64_t kRelatimeSeconds = 24 * 60 * 60;
 constexpr int kObjectTries = 3;
 
@@ -79,6 +80,18 @@ Result<size_t> FileIo::ReadChunksLocked(ViewNode& node, uint64_t offset, std::sp
   while (!out.empty()) {
     const uint64_t index = offset / kChunkSize;
     const size_t length = std::min<size_t>(out.size(), kChunkSize - offset % kChunkSize);
+    // Whole chunks of large files are read past the cache: who reads so much at once seldom reads
+    // it again, and would push out what others do.
+    FileContent& known = node.NeedContent();
+    const Chunk* cached = known.FindChunk(index);
+    if (length == kChunkSize && node.size > kStreamed && (cached == nullptr || !cached->known)) {
+      AGENTFS_ASSIGN(const bool found, nodes_.ReadChunkLocked(node, index, out.first(length)));
+      if (found) {
+        out = out.subspan(length);
+        offset += length;
+        continue;
+      }
+    }
     AGENTFS_TRY(nodes_.LoadChunkLocked(node, index));
     FileContent& content = *node.content();
     Chunk& chunk = content.chunk(index);

@@ -4,13 +4,14 @@
 // content, link target, extended attributes), loaded when first needed.
 #pragma once
 
+#include <sys/stat.h>
 #include <cstdint>
 #include <map>
 #include <memory>
 #include <string>
-#include <variant>
+#include <type_traits>
+#include <utility>
 #include <vector>
-#include <sys/stat.h>
 
 #include "absl/synchronization/mutex.h"
 #include "agentfs/filesystem.h"
@@ -30,12 +31,90 @@ struct BaseLink {
 
 using XattrMap = std::map<std::string, Buffer, std::less<>>;
 
+// A node's extended attributes: not loaded yet, none, or some. One word, since most have none.
+class NodeXattrs {
+ public:
+  NodeXattrs() = default;
+  NodeXattrs(const NodeXattrs&) = delete;
+  NodeXattrs& operator=(const NodeXattrs&) = delete;
+  ~NodeXattrs() { Forget(); }
+
+  bool loaded() const { return bits_ != 0; }
+  const XattrMap& get() const {
+    static const XattrMap kEmpty;
+    return bits_ > kNone ? *map() : kEmpty;
+  }
+  // They must be loaded.
+  XattrMap& edit() {
+    if (bits_ <= kNone) bits_ = reinterpret_cast<uintptr_t>(new XattrMap);
+    return *map();
+  }
+  void Set(XattrMap xattrs) {
+    Forget();
+    bits_ = xattrs.empty() ? kNone : reinterpret_cast<uintptr_t>(new XattrMap(std::move(xattrs)));
+  }
+  void Forget() {
+    if (bits_ > kNone) delete map();
+    bits_ = 0;
+  }
+
+ private:
+  static constexpr uintptr_t kNone = 1;
+  XattrMap* map() const { return reinterpret_cast<XattrMap*>(bits_); }
+  uintptr_t bits_ = 0;  // 0: not loaded
+};
+
+// What hangs on a node by its type: a Directory, a FileContent, a link's target, or nothing. One
+// word: the kind is kept in the pointer's low bits.
+class NodePart {
+ public:
+  NodePart() = default;
+  NodePart(NodePart&& other) noexcept : bits_(std::exchange(other.bits_, 0)) {}
+  NodePart& operator=(NodePart&& other) noexcept {
+    std::swap(bits_, other.bits_);
+    return *this;
+  }
+  template <typename T>
+  NodePart& operator=(std::unique_ptr<T> held) {
+    Clear();
+    bits_ = reinterpret_cast<uintptr_t>(held.release()) | kTag<T>;
+    return *this;
+  }
+  ~NodePart() { Clear(); }
+  template <typename T>
+  T* Get() const {
+    return (bits_ & kMask) == kTag<T> ? reinterpret_cast<T*>(bits_ & ~kMask) : nullptr;
+  }
+  void Clear() {
+    const uintptr_t held = bits_ & ~kMask;
+    switch (std::exchange(bits_, 0) & kMask) {
+      case kTag<Directory>:
+        delete reinterpret_cast<Directory*>(held);
+        break;
+      case kTag<FileContent>:
+        delete reinterpret_cast<FileContent*>(held);
+        break;
+      case kTag<std::string>:
+        delete reinterpret_cast<std::string*>(held);
+        break;
+    }
+  }
+
+ private:
+  static constexpr uintptr_t kMask = 3;
+  template <typename T>
+  static constexpr uintptr_t kTag = std::is_same_v<T, Directory>     ? 1
+                                    : std::is_same_v<T, FileContent> ? 2
+                                                                     : 3;
+  uintptr_t bits_ = 0;  // 0: nothing
+};
+
 class ViewNode final : public Node {
  public:
   enum class State : uint8_t {
     kUnloaded,  // only the id is known
     kLoaded,
-    kGone,      // does not exist in this view (any more): ESTALE
+    kGone,  // does not exist in this view (any more): ESTALE
   };
 
   ViewNode(NodeTable& table, NodeId id) : Node(id), table_(table) {}
@@ -45,9 +124,9 @@ class ViewNode final : public Node {
   bool IsDirectory() const { return type() == S_IFDIR; }
   bool IsRegular() const { return type() == S_IFREG; }
 
-  Directory* directory() const { return Part<Directory>(); }
-  FileContent* content() const { return Part<FileContent>(); }
-  const std::string* target() const { return Part<std::string>(); }
+  Directory* directory() const { return part.Get<Directory>(); }
+  FileContent* content() const { return part.Get<FileContent>(); }
+  const std::string* target() const { return part.Get<std::string>(); }
   FileContent& NeedContent() {
     if (content() == nullptr) part = std::make_unique<FileContent>();
     return *content();
@@ -60,25 +139,24 @@ class ViewNode final : public Node {
   // LockPair does (docs/design/locking.md).
   mutable absl::Mutex mu;
 
+  // First what every look at the node needs: it is found in memory far more often than changed.
   State state = State::kUnloaded;
-  bool linkable = false;        // made without a name, and may get one
+  bool linkable = false;  // made without a name, and may get one
   ContentKind kind = ContentKind::kNone;
   uint32_t mode = 0, uid = 0, gid = 0, nlink = 0;
   uint32_t rdev = 0;
   Timestamp atime, mtime, ctime, btime;
   uint64_t size = 0;
   uint64_t stored = 0;
-  LayerId layer;                // of the record that these values are; none: the base's, unchanged
-  LayerId born;
-  NodeId parent;                // a directory that names it; of a directory the one
-  ContentId content_id;
-  uint64_t batch = 0;           // the last batch that holds anything of this node
-  Mutation* slot = nullptr;     // its record in that batch
   std::unique_ptr<BaseLink> base;
-  std::variant<std::monostate, std::unique_ptr<Directory>, std::unique_ptr<FileContent>,
-               std::unique_ptr<std::string>>
-      part;
-  std::unique_ptr<XattrMap> xattrs;  // null: not loaded
+  LayerId layer;  // of the record that these values are; none: the base's, unchanged
+  NodePart part;
+  LayerId born;
+  NodeId parent;  // a directory that names it; of a directory the one
+  ContentId content_id;
+  uint64_t batch = 0;                // the last batch that holds anything of this node
+  Mutation* slot = nullptr;          // its record in that batch
+  NodeXattrs xattrs;
   // Set once the node is unlinked while in use: the layers that have rows of it since.
   std::unique_ptr<std::vector<LayerId>> orphan_layers;
 
@@ -87,12 +165,6 @@ class ViewNode final : public Node {
 
  private:
   friend class NodeTable;
-  template <typename T>
-  T* Part() const {
-    auto* held = std::get_if<std::unique_ptr<T>>(&part);
-    return held ? held->get() : nullptr;
-  }
-
   NodeTable& table_;
 };
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/node_table.h"
 
+#include <new>
 #include <vector>
 
 #include "core/node.h"
@@ -11,27 +12,56 @@ namespace agentfs {
 size_t NodeTable::ById::operator()(const ViewNode* node) const { return (*this)(node->id()); }
 bool NodeTable::ById::operator()(const ViewNode* a, NodeId b) const { return a->id() == b; }
 
+NodeTable::NodeTable(ViewNodes& owner) : owner_(owner), pool_(sizeof(ViewNode)) {}
+
 NodeTable::~NodeTable() {
-  for (Shard& shard : shards_) {
-    absl::MutexLock lock(&shard.mu);
-    if (!shard.nodes.empty()) std::abort();  // a NodeRef outlives its view
+  if (size() != 0) std::abort();  // a NodeRef outlives its view
+}
+
+ViewNode* NodeTable::Shard::Find(NodeId id) const {
+  if ((id.value & kBaseNodeBit) != 0) {
+    auto it = base_nodes.find(id);
+    return it == base_nodes.end() ? nullptr : *it;
   }
+  auto it = pages.find(id.value / kPageNodes);
+  return it == pages.end() ? nullptr : it->second->nodes[id.value % kPageNodes];
+}
+
+void NodeTable::Shard::Insert(ViewNode* node) {
+  const uint64_t id = node->id().value;
+  if ((id & kBaseNodeBit) != 0) {
+    base_nodes.insert(node);
+    return;
+  }
+  auto& page = pages[id / kPageNodes];
+  if (page == nullptr) page = std::make_unique<Page>();
+  page->nodes[id % kPageNodes] = node;
+  ++page->used;
+}
+
+void NodeTable::Shard::Erase(ViewNode* node) {
+  const uint64_t id = node->id().value;
+  if ((id & kBaseNodeBit) != 0) {
+    base_nodes.erase(node);
+    return;
+  }
+  auto it = pages.find(id / kPageNodes);
+  it->second->nodes[id % kPageNodes] = nullptr;
+  if (--it->second->used == 0) pages.erase(it);
 }
 
 NodeRef NodeTable::Find(NodeId id) {
   Shard& shard = ShardOf(id);
   absl::MutexLock lock(&shard.mu);
-  auto it = shard.nodes.find(id);
-  return it == shard.nodes.end() ? NodeRef() : NodeRef(*it);
+  return NodeRef(shard.Find(id));
 }
 
 NodeRef NodeTable::Get(NodeId id) {
   Shard& shard = ShardOf(id);
   absl::MutexLock lock(&shard.mu);
-  auto it = shard.nodes.find(id);
-  if (it != shard.nodes.end()) return NodeRef(*it);
-  auto* node = new ViewNode(*this, id);
-  shard.nodes.insert(node);
+  if (ViewNode* node = shard.Find(id)) return NodeRef(node);
+  auto* node = new (pool_.Allocate()) ViewNode(*this, id);
+  shard.Insert(node);
   size_.fetch_add(1, std::memory_order_relaxed);
   return NodeRef(node);
 }
@@ -40,7 +70,12 @@ std::vector<NodeRef> NodeTable::All() {
   std::vector<NodeRef> all;
   for (Shard& shard : shards_) {
     absl::MutexLock lock(&shard.mu);
-    for (ViewNode* node : shard.nodes) all.emplace_back(node);
+    for (ViewNode* node : shard.base_nodes) all.emplace_back(node);
+    for (const auto& [index, page] : shard.pages) {
+      for (ViewNode* node : page->nodes) {
+        if (node != nullptr) all.emplace_back(node);
+      }
+    }
   }
   return all;
 }
@@ -50,7 +85,7 @@ void NodeTable::Release(ViewNode* node) {
     Shard& shard = ShardOf(node->id());
     absl::MutexLock lock(&shard.mu);
     if (node->references_.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
-    shard.nodes.erase(node);
+    shard.Erase(node);
   }
   size_.fetch_sub(1, std::memory_order_relaxed);
   // Destroying a directory releases its children, theirs, and so on: one after the other, not one
@@ -66,7 +101,8 @@ void NodeTable::Release(ViewNode* node) {
     ViewNode* next = nodes.back();
     nodes.pop_back();
     owner_.NodeDropped(*next);
-    delete next;
+    next->~ViewNode();
+    pool_.Free(next);
   }
   draining = nullptr;
 }

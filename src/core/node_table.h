@@ -5,12 +5,15 @@
 
 #include <array>
 #include <atomic>
+#include <memory>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
+#include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/synchronization/mutex.h"
 #include "agentfs/filesystem.h"
+#include "core/node_pool.h"
 
 namespace agentfs {
 
@@ -20,7 +23,7 @@ class ViewNode;
 // Thread-safe. Its locks are leaves: nothing else is locked while one is held.
 class NodeTable {
  public:
-  explicit NodeTable(ViewNodes& owner) : owner_(owner) {}
+  explicit NodeTable(ViewNodes& owner);
   ~NodeTable();
 
   // The node with this id, made (unloaded) if it is not in memory.
@@ -42,16 +45,27 @@ class NodeTable {
     bool operator()(const ViewNode* a, NodeId b) const;
     bool operator()(NodeId a, const ViewNode* b) const { return (*this)(b, a); }
   };
+  // Ids that we give are consecutive: a page for each so many. Growing moves no node.
+  static constexpr uint64_t kPageNodes = 32;
+  struct Page {
+    std::array<ViewNode*, kPageNodes> nodes{};
+    uint32_t used = 0;
+  };
   struct Shard {
     absl::Mutex mu;
-    absl::flat_hash_set<ViewNode*, ById, ById> nodes ABSL_GUARDED_BY(mu);
+    absl::flat_hash_map<uint64_t, std::unique_ptr<Page>> pages ABSL_GUARDED_BY(mu);
+    // The base's ids are anything.
+    absl::flat_hash_set<ViewNode*, ById, ById> base_nodes ABSL_GUARDED_BY(mu);
+
+    ViewNode* Find(NodeId id) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu);
+    void Insert(ViewNode* node) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu);
+    void Erase(ViewNode* node) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu);
   };
-  static constexpr size_t kShards = 16;
-  Shard& ShardOf(NodeId id) {
-    return shards_[(id.value * 0x9E3779B97F4A7C15u) >> 60];
-  }
+  static constexpr size_t kShards = 8;
+  Shard& ShardOf(NodeId id) { return shards_[(id.value / kPageNodes * 0x9E3779B97F4A7C15u) >> 61]; }
 
   ViewNodes& owner_;
+  NodePool pool_;
   std::atomic<size_t> size_{0};
   std::array<Shard, kShards> shards_;
 };

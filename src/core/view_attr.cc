@@ -104,8 +104,8 @@ Result<std::string> View::GetXattr(const Caller& caller, Node& base_node, std::s
   AGENTFS_TRY(CheckXattr(caller, node, name, false));
   if (!node.HasRecord()) return nodes_.volume().base->GetXattr(node.base->path, name);
   AGENTFS_TRY(nodes_.LoadXattrsLocked(node));
-  auto it = node.xattrs->find(name);
-  if (it == node.xattrs->end()) return Error(ENODATA);
+  auto it = node.xattrs.get().find(name);
+  if (it == node.xattrs.get().end()) return Error(ENODATA);
   return std::string(it->second.view());
 }
 
@@ -118,7 +118,7 @@ Result<std::vector<std::string>> View::ListXattrs(const Caller& caller, Node& ba
     AGENTFS_ASSIGN(names, nodes_.volume().base->ListXattrs(node.base->path));
   } else {
     AGENTFS_TRY(nodes_.LoadXattrsLocked(node));
-    for (const auto& [name, value] : *node.xattrs) names.push_back(name);
+    for (const auto& [name, value] : node.xattrs.get()) names.push_back(name);
   }
   if (caller.uid != 0) {
     std::erase_if(names, [](const std::string& name) { return name.starts_with("trusted."); });
@@ -136,7 +136,7 @@ Result<void> View::SetXattr(const Caller& caller, Node& base_node, std::string_v
   if (value.size() > kMaxXattrValue) return Error(E2BIG);
   AGENTFS_TRY(nodes_.PrepareRecordLocked(node));
   AGENTFS_TRY(nodes_.LoadXattrsLocked(node));
-  const bool exists = node.xattrs->find(name) != node.xattrs->end();
+  const bool exists = node.xattrs.get().contains(name);
   if (mode == XattrMode::kCreate && exists) return Error(EEXIST);
   if (mode == XattrMode::kReplace && !exists) return Error(ENODATA);
   Buffer bytes = Buffer::Copy(value);
@@ -144,7 +144,7 @@ Result<void> View::SetXattr(const Caller& caller, Node& base_node, std::string_v
   node.ctime = Now();
   nodes_.PutNode(change, node);
   nodes_.PutXattr(change, node, name, &bytes);
-  (*node.xattrs)[std::string(name)] = std::move(bytes);
+  node.xattrs.edit()[std::string(name)] = std::move(bytes);
   return Ok();
 }
 
@@ -156,13 +156,13 @@ Result<void> View::RemoveXattr(const Caller& caller, Node& base_node, std::strin
   AGENTFS_TRY(CheckXattr(caller, node, name, true));
   AGENTFS_TRY(nodes_.PrepareRecordLocked(node));
   AGENTFS_TRY(nodes_.LoadXattrsLocked(node));
-  auto it = node.xattrs->find(name);
-  if (it == node.xattrs->end()) return Error(ENODATA);
+  if (!node.xattrs.get().contains(name)) return Error(ENODATA);
   Journal::Change change(nodes_.journal());
   node.ctime = Now();
   nodes_.PutNode(change, node);
   nodes_.PutXattr(change, node, name, nullptr);
-  node.xattrs->erase(it);
+  XattrMap& xattrs = node.xattrs.edit();
+  xattrs.erase(xattrs.find(name));
   return Ok();
 }
 

@@ -62,7 +62,8 @@ Result<void> View::Admit(Growth growth) {
 Result<NodeLock> View::LockDirectory(ViewNode& node, LockMode mode) {
   AGENTFS_ASSIGN(NodeLock lock, NodeLock::Take(nodes_, node, mode));
   if (!node.IsDirectory()) return Error(ENOTDIR);
-  if (node.directory() != nullptr && node.directory()->loaded) [[likely]] return lock;
+  if (node.directory() != nullptr && node.directory()->loaded) [[likely]]
+    return lock;
   if (mode == LockMode::kExclusive) {
     AGENTFS_TRY(nodes_.LoadDirectoryLocked(node));
     return lock;
@@ -97,7 +98,12 @@ Result<NodeRef> View::NodeOf(ViewNode& parent, std::string_view name, const Name
   if (found.base) {
     return nodes_.GetBaseNode(JoinBasePath(parent.base->path, name), *found.base, parent.id());
   }
-  if (found.entry->node) return found.entry->node;
+  if (const Node* node = found.entry->node.get()) {
+    // Its lines are needed together: one wait for memory instead of three.
+    const char* bytes = reinterpret_cast<const char*>(node);
+    for (size_t at = 0; at < 192; at += 64) __builtin_prefetch(bytes + at);
+    return found.entry->node;
+  }
   return nodes_.table().Get(found.entry->id);
 }
 
@@ -194,15 +200,18 @@ Result<void> View::PrepareNew(const Caller& caller, ViewNode& parent) const {
   VolumeState& volume = const_cast<ViewNodes&>(nodes_).volume();
   const uint64_t limit = volume.options.limits.max_nodes;
   const LayerCounters& counters = nodes_.layer()->counters;
-  const uint64_t nodes = static_cast<uint64_t>(counters.files.load(std::memory_order_relaxed) +
-                                               counters.directories.load(std::memory_order_relaxed));
+  const uint64_t nodes =
+      static_cast<uint64_t>(counters.files.load(std::memory_order_relaxed) +
+                            counters.directories.load(std::memory_order_relaxed));
   if (limit != 0 && nodes >= limit) return Error(EDQUOT);
   return Ok();
 }
 
+// In memory only, and locked: it can be found by its id from now on.
 NodeRef View::MakeNodeLocked(const Caller& caller, const ViewNode& parent, const NewNode& what) {
   NodeRef ref = nodes_.table().Get(NodeId(nodes_.volume().nodes.Take()));
   ViewNode& node = AsViewNode(*ref);
+  node.mu.Lock();
   const bool directory = S_ISDIR(what.mode);
   node.mode = what.mode;
   if (!S_ISLNK(what.mode)) node.mode &= ~(caller.umask & 0777);
@@ -220,7 +229,7 @@ NodeRef View::MakeNodeLocked(const Caller& caller, const ViewNode& parent, const
   node.nlink = directory ? 2 : 1;
   node.rdev = static_cast<uint32_t>(what.rdev);
   node.atime = node.mtime = node.ctime = node.btime = Now();
-  node.xattrs = std::make_unique<XattrMap>();
+  node.xattrs.Set({});
   if (directory) {
     auto entries = std::make_unique<Directory>();
     entries->loaded = true;
@@ -248,6 +257,7 @@ Result<Found> View::MakeNew(const Caller& caller, Node& parent_node, std::string
   AGENTFS_TRY(nodes_.PrepareRecordLocked(parent));
   NodeRef ref = MakeNodeLocked(caller, parent, what);
   ViewNode& node = AsViewNode(*ref);
+  NodeLock node_lock = NodeLock::Adopt(node);
   {
     Journal::Change change(nodes_.journal());
     SetEntry(change, parent, name, found, ref, node.type());
@@ -294,6 +304,7 @@ Result<Found> View::CreateUnnamed(const Caller& caller, Node& parent_node, uint3
   AGENTFS_TRY(PrepareNew(caller, parent));
   NodeRef ref = MakeNodeLocked(caller, parent, {S_IFREG | (mode & 07777), 0, {}});
   ViewNode& node = AsViewNode(*ref);
+  NodeLock node_lock = NodeLock::Adopt(node);
   node.nlink = 0;
   node.linkable = true;
   node.orphan_layers = std::make_unique<std::vector<LayerId>>();
@@ -312,15 +323,19 @@ Result<Attr> View::Link(const Caller& caller, Node& target, Node& parent_node,
   AGENTFS_TRY(Admit(Growth::kGrows));
   ViewNode& parent = AsViewNode(parent_node);
   ViewNode& node = AsViewNode(target);
+  bool is_directory = false;  // which must not be locked after `parent`: it may be above it
+  {
+    AGENTFS_ASSIGN(NodeLock lock, NodeLock::Take(nodes_, node, LockMode::kShared));
+    is_directory = node.IsDirectory();
+  }
   AGENTFS_ASSIGN(NodeLock lock, LockDirectory(parent, LockMode::kExclusive));
   AGENTFS_TRY(CheckAccess(caller, parent, X_OK));
   AGENTFS_ASSIGN(Name found, FindName(parent, name));
   if (found.exists()) return Error(EEXIST);
   if (parent.nlink == 0) return Error(ENOENT);
   AGENTFS_TRY(CheckAccess(caller, parent, W_OK | X_OK));
-  if (&parent == &node) return Error(EPERM);  // a directory, and locked already
+  if (is_directory) return Error(EPERM);
   AGENTFS_ASSIGN(NodeLock node_lock, NodeLock::Take(nodes_, node, LockMode::kExclusive));
-  if (node.IsDirectory()) return Error(EPERM);
   const bool unnamed = node.nlink == 0 && node.linkable;
   if (node.nlink == 0 && !unnamed) return Error(ENOENT);
   if (node.nlink >= kMaxLinks) return Error(EMLINK);

@@ -4,6 +4,7 @@
 #include "core/view_nodes.h"
 
 #include <algorithm>
+#include <cstring>
 #include <utility>
 
 #include "store/codec.h"
@@ -350,8 +351,8 @@ Result<void> ViewNodes::LoadDirectoryLocked(ViewNode& node) {
 }
 
 Result<void> ViewNodes::LoadXattrsLocked(ViewNode& node) {
-  if (node.xattrs != nullptr) return Ok();
-  auto loaded = std::make_unique<XattrMap>();
+  if (node.xattrs.loaded()) return Ok();
+  XattrMap loaded;
   if (node.HasRecord()) {
     const std::string prefix = KeyInt(node.id().value);
     AGENTFS_TRY(ScanNearest(ScanRange{tables::kXattrs, prefix, {}, {}, Order::kAscending, false},
@@ -361,17 +362,17 @@ Result<void> ViewNodes::LoadXattrsLocked(ViewNode& node) {
                               if (!key || !DecodeInt(row.value, &present)) {
                                 return Damaged("xattrs", node.id());
                               }
-                              if (present) (*loaded)[key->name] = Buffer::Copy(row.blob);
+                              if (present) loaded[key->name] = Buffer::Copy(row.blob);
                               return Ok();
                             }));
   } else if (node.base != nullptr) {
     AGENTFS_ASSIGN(auto names, volume_.base->ListXattrs(node.base->path));
     for (const std::string& name : names) {
       Result<std::string> value = volume_.base->GetXattr(node.base->path, name);
-      if (value.ok()) (*loaded)[name] = Buffer::Copy(*value);
+      if (value.ok()) loaded[name] = Buffer::Copy(*value);
     }
   }
-  node.xattrs = std::move(loaded);
+  node.xattrs.Set(std::move(loaded));
   return Ok();
 }
 
@@ -396,6 +397,20 @@ Result<void> ViewNodes::LoadChunkLocked(ViewNode& node, uint64_t index) {
   chunk.known = true;
   ChunkLoaded(node, index);
   return Ok();
+}
+
+Result<bool> ViewNodes::ReadChunkLocked(ViewNode& node, uint64_t index, std::span<char> out) {
+  const std::string prefix = KeyWriter().Int(node.content_id.value).Int(index).Take();
+  return FindNearest(tables::kData, prefix, [&](const RowView& row, LayerId) -> Result<void> {
+    int64_t present = 0;
+    if (!DecodeInt(row.value, &present) || row.blob.size() > out.size()) {
+      return Damaged("data", node.id());
+    }
+    const size_t length = present != 0 ? row.blob.size() : 0;
+    if (length > 0) std::memcpy(out.data(), row.blob.data(), length);
+    std::memset(out.data() + length, 0, out.size() - length);
+    return Ok();
+  });
 }
 
 Result<Span*> ViewNodes::LoadSpanLocked(ViewNode& node, uint64_t index) {

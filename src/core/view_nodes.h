@@ -7,6 +7,7 @@
 #include <atomic>
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 
 #include "agentfs/filesystem.h"
@@ -58,6 +59,8 @@ class ViewNodes {
   // Of a node that has a record, or is about to get one.
   Result<void> LoadXattrsLocked(ViewNode& node);
   Result<void> LoadChunkLocked(ViewNode& node, uint64_t index);
+  // A whole chunk that is not in memory, without keeping it; false: there is no row of it.
+  Result<bool> ReadChunkLocked(ViewNode& node, uint64_t index, std::span<char> out);
   Result<Span*> LoadSpanLocked(ViewNode& node, uint64_t index);
   // The indexes at or after `first` that have a visible row, also in memory.
   Result<std::vector<uint64_t>> RowsFromLocked(ViewNode& node, TableId table, uint64_t first);
@@ -114,7 +117,8 @@ class ViewNodes {
   void ApplyCopyUpPolicy(ViewNode& node);
   NodeRecord ToRecord(const ViewNode& node) const;
   void CountNode(const ViewNode& node, int64_t sign);
-  static bool IsSimpleLocked(const ViewNode& node, LayerId open);
+  bool IsSimpleLocked(const ViewNode& node) const;
+  bool HasOneChunkLocked(const ViewNode& node) const;
   void RemoveNow(Journal::Change& change, ViewNode& node);
   void PutOrphan(Journal::Change& change, ViewNode& node);
   void EvictChildren(ViewNode& directory, size_t* wanted);
@@ -133,6 +137,8 @@ class NodeLock {
     AGENTFS_TRY(nodes.Acquire(node, mode));
     return NodeLock(&node, mode);
   }
+  // For a node that the caller has locked exclusively.
+  static NodeLock Adopt(ViewNode& node) { return NodeLock(&node, LockMode::kExclusive); }
   NodeLock(NodeLock&& other) noexcept
       : node_(std::exchange(other.node_, nullptr)), mode_(other.mode_) {}
   NodeLock& operator=(NodeLock&&) = delete;

@@ -31,7 +31,8 @@ Result<void> ViewNodes::RefreshBaseLocked(ViewNode& node) {
   if (node.kind != ContentKind::kBase) return Ok();
   Result<BaseStat> stat = StatBaseLocked(node);
   if (!stat.ok()) {
-    return Error(EIO, "/" + node.base->path + " is no longer in the base: " + stat.error().message(),
+    return Error(EIO,
+                 "/" + node.base->path + " is no longer in the base: " + stat.error().message(),
                  "restore the base file, or discard the branch's version of it");
   }
   node.base->signature = stat->signature;
@@ -54,8 +55,9 @@ void ViewNodes::ApplyCopyUpPolicy(ViewNode& node) {
   if (policy.acl == CopyUpPolicy::Acl::kClone) return;
   // map-basic keeps what the mode bits say of an access list, which is what the kernel already
   // shows in them; in both cases the lists themselves go.
-  node.xattrs->erase("system.posix_acl_default");
-  const bool had_list = node.xattrs->erase("system.posix_acl_access") > 0;
+  XattrMap& xattrs = node.xattrs.edit();
+  xattrs.erase("system.posix_acl_default");
+  const bool had_list = xattrs.erase("system.posix_acl_access") > 0;
   // With a list the group bits are its mask; dropping it must not widen the group's access.
   if (had_list && policy.acl == CopyUpPolicy::Acl::kDrop) node.mode &= ~uint32_t{070};
 }
@@ -103,7 +105,7 @@ void ViewNodes::PutNode(Journal::Change& change, ViewNode& node) {
   }
   node.layer = open;
   if (first_in_layer) volume_.node_records.fetch_add(1, std::memory_order_relaxed);
-  std::string value = EncodeNode(ToRecord(node));
+  RowValue value = EncodeNode(ToRecord(node));
   if (!first_in_layer && node.slot != nullptr && node.batch == change.batch()) {
     node.slot->value = std::move(value);
   } else {
@@ -111,8 +113,8 @@ void ViewNodes::PutNode(Journal::Change& change, ViewNode& node) {
     if (node.batch != change.batch()) change.Pin(node);
     node.batch = change.batch();
   }
-  if (first_at_all && node.xattrs != nullptr) {
-    for (const auto& [name, bytes] : *node.xattrs) PutXattr(change, node, name, &bytes);
+  if (first_at_all) {
+    for (const auto& [name, bytes] : node.xattrs.get()) PutXattr(change, node, name, &bytes);
   }
   if (first_in_layer && node.orphan_layers != nullptr) PutOrphan(change, node);
   volume_.LayerChanged(layer());
@@ -120,13 +122,13 @@ void ViewNodes::PutNode(Journal::Change& change, ViewNode& node) {
 
 void ViewNodes::PutXattr(Journal::Change& change, ViewNode& node, std::string_view name,
                          const Buffer* value) {
-  std::string key = XattrKey(node.id(), name, open_layer());
+  const RowKey key = XattrKey(node.id(), name, open_layer());
   if (value != nullptr) {
-    change.Put(tables::kXattrs, std::move(key), EncodeInt(1), *value);
+    change.Put(tables::kXattrs, key, EncodeInt(1), *value);
   } else if (node.born == open_layer()) {
-    change.Delete(tables::kXattrs, std::move(key));
+    change.Delete(tables::kXattrs, key);
   } else {
-    change.Put(tables::kXattrs, std::move(key), EncodeInt(0));
+    change.Put(tables::kXattrs, key, EncodeInt(0));
   }
 }
 
@@ -159,16 +161,24 @@ void ViewNodes::SetSize(ViewNode& node, uint64_t size) {
 // ---- the end of nodes and of content
 
 // Whether all the rows of the node in the open layer are known without asking the store.
-bool ViewNodes::IsSimpleLocked(const ViewNode& node, LayerId open) {
+bool ViewNodes::IsSimpleLocked(const ViewNode& node) const {
+  if (!node.xattrs.loaded() || !node.xattrs.get().empty()) return false;
   if (node.IsDirectory()) {
-    return node.born == open && node.base == nullptr && node.directory() != nullptr &&
+    return node.born == open_layer() && node.base == nullptr && node.directory() != nullptr &&
            node.directory()->size() == 0;
   }
-  if (node.xattrs == nullptr || !node.xattrs->empty()) return false;
-  if (node.kind == ContentKind::kObject) return false;
+  return node.kind == ContentKind::kNone || node.kind == ContentKind::kBase ||
+         HasOneChunkLocked(node);
+}
+
+// Whether the content's only row can be chunk 0's. Where large files are objects, chunks of others
+// have no further rows.
+bool ViewNodes::HasOneChunkLocked(const ViewNode& node) const {
   const FileContent* content = node.content();
-  return content == nullptr || (content->others.empty() && node.size <= kChunkSize &&
-                                (content->first.known || node.kind != ContentKind::kChunks));
+  if (node.kind != ContentKind::kChunks || content == nullptr) return false;
+  if (!content->first.known || !content->others.empty() || node.size > kChunkSize) return false;
+  const bool small_only = volume_.blobs != nullptr && !volume_.options.single_file;
+  return content->only_first || small_only;
 }
 
 void ViewNodes::RemoveNow(Journal::Change& change, ViewNode& node) {
@@ -181,6 +191,7 @@ void ViewNodes::RemoveNow(Journal::Change& change, ViewNode& node) {
     change.Delete(tables::kNodes, NodeKey(node.id(), open));
     volume_.node_records.fetch_sub(1, std::memory_order_relaxed);
     volume_.LayerChanged(layer());
+    node.layer = node.born = LayerId();
   } else {
     node.kind = ContentKind::kNone;
     node.content_id = ContentId();
@@ -197,7 +208,7 @@ void ViewNodes::PutOrphan(Journal::Change& change, ViewNode& node) {
 void ViewNodes::PutUnlinked(Journal::Change& change, ViewNode& node) {
   if (!node.HasRecord()) return;  // the base's: there is nothing of ours to remove
   CountNode(node, -1);
-  if (node.users() <= 1 && IsSimpleLocked(node, open_layer())) {
+  if (node.users() <= 1 && IsSimpleLocked(node)) {
     RemoveNow(change, node);
     return;
   }
@@ -219,10 +230,7 @@ void ViewNodes::PutRelinked(Journal::Change& change, ViewNode& node) {
 void ViewNodes::DropContent(Journal::Change& change, ViewNode& node) {
   FileContent* content = node.content();
   if (content != nullptr) volume_.content_cache.Resized(-content->CachedBytes());
-  const bool one_chunk = node.kind == ContentKind::kChunks && content != nullptr &&
-                         content->others.empty() && content->first.known &&
-                         node.size <= kChunkSize;
-  if (one_chunk) {
+  if (HasOneChunkLocked(node)) {
     if (content->first.layer == open_layer()) {
       change.Delete(tables::kData, ContentKey(node.content_id, 0, open_layer()));
       CountStored(-static_cast<int64_t>(content->first.stored));
@@ -232,7 +240,7 @@ void ViewNodes::DropContent(Journal::Change& change, ViewNode& node) {
     change.Put(tables::kOrphans, OrphanKey(orphan.layer, orphan.node, orphan.content), "");
     change.AfterCommit([this, orphan] { volume_.reaper.Add(orphan); });
   }
-  node.part = std::monostate();
+  node.part.Clear();
   node.content_id = ContentId();
   node.kind = ContentKind::kNone;
   node.stored = 0;
@@ -306,21 +314,19 @@ void ViewNodes::Reset(Layer* layer, uint64_t batch) {
   needed_batch_ = batch;
   for (const NodeRef& ref : table_.All()) {
     ViewNode& node = AsViewNode(*ref);
-    std::variant<std::monostate, std::unique_ptr<Directory>, std::unique_ptr<FileContent>,
-                 std::unique_ptr<std::string>>
-        part;
+    NodePart part;  // destroyed after the lock is released
     absl::MutexLock lock(&node.mu);
     if (FileContent* content = node.content()) {
       volume_.content_cache.Resized(-content->CachedBytes());
     }
-    std::swap(part, node.part);
+    part = std::move(node.part);
     if (node.orphan_layers != nullptr) {
       for (LayerId orphaned : *node.orphan_layers) {
         volume_.reaper.Add({orphaned, node.id(), ContentId()});
       }
       node.orphan_layers.reset();
     }
-    node.xattrs.reset();
+    node.xattrs.Forget();
     node.layer = LayerId();
     node.born = LayerId();
     node.slot = nullptr;
