@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <ctime>
 #include <filesystem>
 #include <map>
 #include <random>
@@ -32,6 +33,12 @@ void Must(const Result<void>& result) {
   if (result.ok()) return;
   std::fprintf(stderr, "benchmark: %s\n", result.error().message().c_str());
   std::exit(1);
+}
+
+double ThreadTime::Now() {
+  timespec now{};
+  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
 }
 
 Directory::Directory() {

@@ -36,6 +36,16 @@ class Stopwatch {
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 
+// The processor time of this thread: steadier than the clock on a machine that does other things.
+class ThreadTime {
+ public:
+  double seconds() const { return Now() - start_; }
+
+ private:
+  static double Now();
+  double start_ = Now();
+};
+
 // A directory that goes with it, in $AGENTFS_BENCH_DIR or the system's for temporary files.
 class Directory {
  public:
