@@ -14,23 +14,13 @@ void ContentCache::Added(ViewNodes& owner, NodeId node, uint64_t chunk, uint64_t
   items_.push_back({&owner, node, chunk});
 }
 
-void ContentCache::Trim() {
-  size_t tries = 0;
-  {
-    absl::MutexLock lock(&mu_);
-    tries = items_.size();
-  }
-  for (; tries > 0 && OverBudget(); --tries) {
-    Item item;
-    {
-      absl::MutexLock lock(&mu_);
-      if (items_.empty()) return;
-      item = items_.front();
-      items_.pop_front();
-    }
-    if (item.owner->DropChunk(item.node, item.chunk)) continue;
-    absl::MutexLock lock(&mu_);
-    items_.push_back(item);
+void ContentCache::Trim(size_t tries) {
+  // Held throughout, so that no owner goes away meanwhile: DropChunk only tries for other locks.
+  absl::MutexLock lock(&mu_);
+  for (tries = std::min(tries, items_.size()); tries > 0 && OverBudget(); --tries) {
+    const Item item = items_.front();
+    items_.pop_front();
+    if (!item.owner->DropChunk(item.node, item.chunk)) items_.push_back(item);
   }
 }
 

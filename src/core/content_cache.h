@@ -5,6 +5,7 @@
 #pragma once
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <deque>
 
@@ -16,7 +17,7 @@ namespace agentfs {
 
 class ViewNodes;
 
-// Thread-safe. Its lock is a leaf.
+// Thread-safe. Its lock is taken last; while it is held, a node's lock is only tried for.
 class ContentCache {
  public:
   explicit ContentCache(uint64_t budget) : budget_(budget) {}
@@ -25,8 +26,9 @@ class ContentCache {
   // The bytes held have changed: a chunk grew, shrank or went.
   void Resized(int64_t bytes) { bytes_.fetch_add(bytes, std::memory_order_relaxed); }
   bool OverBudget() const { return bytes() > budget_; }
-  // Drops chunks until the budget holds or every chunk was tried once. No lock may be held.
-  void Trim();
+  // Drops chunks until the budget holds, every chunk was tried once, or `tries` were. No lock of a
+  // node may be held.
+  void Trim(size_t tries = SIZE_MAX);
   // Forgets the chunks of a view that goes away.
   void Forget(const ViewNodes& owner);
   uint64_t bytes() const {

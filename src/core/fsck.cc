@@ -38,6 +38,15 @@ bool Checker::LayerExists(LayerId layer) const {
   return volume_.tree.Find(layer) != nullptr;
 }
 
+bool Checker::IsRemoved(NodeId node, const Layer& top) const {
+  auto it = nodes_.find(node);
+  if (it == nodes_.end()) return false;  // the base's, perhaps
+  for (auto version = it->second.rbegin(); version != it->second.rend(); ++version) {
+    if (top.HasAncestor(version->layer)) return version->record.nlink == 0;
+  }
+  return false;
+}
+
 const Checker::Version* Checker::VisibleNode(NodeId node, const Layer& top) const {
   auto it = nodes_.find(node);
   if (it == nodes_.end()) return nullptr;
@@ -69,7 +78,7 @@ Result<void> Checker::ReadNodes() {
       return Visit::kContinue;
     }
     const NodeRecord& record = version.record;
-    if (record.nlink > 0 && record.content) {
+    if (record.content) {  // also of one that was unlinked and is not yet removed
       uint64_t& size = content_sizes_[record.content];
       size = std::max(size, record.size);
     }
@@ -144,6 +153,8 @@ void Checker::CheckEntries() {
 void Checker::CheckHead(const Layer& head) {
   absl::flat_hash_map<NodeId, uint32_t> names;
   for (const auto& [name, versions] : entries_) {
+    // What a removed directory has named is not reached through it any more.
+    if (IsRemoved(name.first, head)) continue;
     for (auto version = versions.rbegin(); version != versions.rend(); ++version) {
       if (!head.HasAncestor(version->layer)) continue;
       if (version->node) ++names[version->node];

@@ -51,6 +51,8 @@ class Checker {
   void CheckHeadCounters(const Layer& head, const LayerCounters& truth);
 
   bool LayerExists(LayerId layer) const;
+  // Whether the visible version of the node says that it does not exist.
+  bool IsRemoved(NodeId node, const Layer& top) const;
   // The version of a node that is visible at `top`; null: none, or removed.
   const Version* VisibleNode(NodeId node, const Layer& top) const;
   // Reports; true if it is to be repaired.

@@ -135,13 +135,15 @@ Result<void> GarbageCollector::RemoveLayer(Layer* layer) {
 Result<bool> GarbageCollector::MoveRow(Work* work, TableId table, const std::string& key,
                                        LayerId child) {
   AGENTFS_ASSIGN(auto row, volume_.store->Get(table, key));
-  Delete(work, table, key);
   if (!row) return false;
   std::string target = InLayer(key, child);
   AGENTFS_ASSIGN(auto existing, volume_.store->Get(table, target));
-  if (existing) return false;
-  Put(work, table, std::move(target), std::move(row->value), std::move(row->blob));
-  return true;
+  // First there, then not here: a crash in between must not lose the row.
+  if (!existing) {
+    Put(work, table, std::move(target), std::move(row->value), std::move(row->blob));
+  }
+  Delete(work, table, key);
+  return !existing;
 }
 
 Result<void> GarbageCollector::MoveContent(Work* work, ContentId content, LayerId layer,
@@ -155,14 +157,20 @@ Result<void> GarbageCollector::MoveContent(Work* work, ContentId content, LayerI
     if (!moved && row) work->dropped_bytes += static_cast<int64_t>(row->blob.size());
   }
   AGENTFS_ASSIGN(RowKeys spans, RowsOfLayer(*volume_.store, tables::kSpans, prefix, layer));
+  AGENTFS_ASSIGN(auto objects, ObjectsOf(*volume_.store, content, layer));
   for (const std::string& key : spans.keys) {
-    AGENTFS_TRY(MoveRow(work, tables::kSpans, key, child));
+    AGENTFS_ASSIGN(const bool moved, MoveRow(work, tables::kSpans, key, child));
+    if (moved) continue;
+    // The child has a row of its own, which may map some pages of the layer's objects.
+    AGENTFS_ASSIGN(const int64_t had, MappedBytes(*volume_.store, {key}, objects));
+    AGENTFS_ASSIGN(const int64_t keeps,
+                   MappedBytes(*volume_.store, {InLayer(key, child)}, objects));
+    work->dropped_bytes += had - keeps;
   }
   // The child's spans may still map pages of the layer's objects, so these stay.
-  AGENTFS_ASSIGN(auto objects, ObjectsOf(*volume_.store, content, layer));
   for (ObjectId object : objects) {
-    Delete(work, tables::kObjects, ObjectKey(content, layer, object));
     Put(work, tables::kObjects, ObjectKey(content, child, object), "");
+    Delete(work, tables::kObjects, ObjectKey(content, layer, object));
   }
   return Ok();
 }
@@ -172,11 +180,12 @@ Result<void> GarbageCollector::MergeNode(Work* work, const Row& row, LayerId lay
   NodeRecord record;
   if (!key || !DecodeNode(row.value, &record)) return Error(EBADMSG);
   AGENTFS_ASSIGN(auto above, volume_.store->Get(tables::kNodes, NodeKey(key->node, child)));
-  Delete(work, tables::kNodes, row.key);
   if (!above) {
     if (merging_.contains(record.born)) record.born = child;
     Put(work, tables::kNodes, NodeKey(key->node, child), EncodeNode(record));
-  } else {
+  }
+  Delete(work, tables::kNodes, row.key);
+  if (above) {
     volume_.node_records.fetch_sub(1);
     NodeRecord upper;
     if (!DecodeNode(above->value, &upper)) return Error(EBADMSG);

@@ -13,6 +13,9 @@
 namespace agentfs {
 namespace {
 
+// Chunks that a read tries to drop when there are too many: more than it can have added.
+constexpr size_t kTrimTries = 64;
+
 constexpr size_t kCopyPiece = size_t{1} << 20;
 constexpr uint64_t kUnlimitedBlocks = uint64_t{1} << 40;
 
@@ -50,7 +53,11 @@ Result<void> View::Open(const Caller& caller, Node& base_node, int flags) {
 
 Result<size_t> View::Read(Node& node, uint64_t offset, std::span<char> out) {
   Operation operation(*this);
-  return io_.Read(AsViewNode(node), offset, out);
+  Result<size_t> count = io_.Read(AsViewNode(node), offset, out);
+  ContentCache& cache = nodes_.volume().content_cache;
+  if (cache.OverBudget()) [[unlikely]]
+    cache.Trim(kTrimTries);
+  return count;
 }
 
 Result<size_t> View::Write(const Caller& caller, Node& base_node, uint64_t offset,
