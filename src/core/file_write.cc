@@ -79,7 +79,7 @@ void FileIo::StartChunks(ViewNode& node) {
   if (node.kind == ContentKind::kChunks) return;
   node.kind = ContentKind::kChunks;
   node.content_id = ContentId(volume_.contents.Take());
-  node.NeedContent();
+  node.NeedContent().only_first = true;
 }
 
 // Reads the first `size` bytes of the base's file into chunk 0. They are put into the journal by
@@ -174,6 +174,7 @@ void FileIo::PutChunk(Journal::Change& change, ViewNode& node, uint64_t index, u
 
 void FileIo::QueueChunk(Journal::Change& change, ViewNode& node, uint64_t index, Buffer bytes) {
   Chunk& chunk = node.content()->chunk(index);
+  if (index != 0) node.content()->only_first = false;
   const LayerId open = nodes_.open_layer();
   const bool stored_before = static_cast<bool>(chunk.layer) && chunk.present;
   const int64_t old_size = stored_before ? static_cast<int64_t>(chunk.stored) : 0;
@@ -206,6 +207,7 @@ void FileIo::QueueChunk(Journal::Change& change, ViewNode& node, uint64_t index,
 
 void FileIo::PutHole(Journal::Change& change, ViewNode& node, uint64_t index) {
   Chunk& chunk = node.content()->chunk(index);
+  if (index != 0) node.content()->only_first = false;
   const LayerId open = nodes_.open_layer();
   const int64_t old_size = chunk.layer && chunk.present ? static_cast<int64_t>(chunk.stored) : 0;
   if (chunk.layer == open) nodes_.CountStored(-old_size);

@@ -13,8 +13,11 @@
 namespace agentfs {
 
 void Reaper::Add(Orphan orphan) {
-  absl::MutexLock lock(&mu_);
-  orphans_.push_back(orphan);
+  {
+    absl::MutexLock lock(&mu_);
+    orphans_.push_back(orphan);
+  }
+  if (volume_.journal != nullptr) volume_.journal->Wake();
 }
 
 void Reaper::Sweep() {

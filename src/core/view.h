@@ -88,6 +88,8 @@ class View final : public FileSystem {
     NameEntry* entry = nullptr;    // what the layers say; may be a whiteout
     std::optional<BaseStat> base;  // what the base says, where the layers say nothing
     bool exists() const { return (entry && !entry->IsWhiteout()) || base; }
+    // The S_IFMT bits of what exists.
+    uint32_t type() const { return base ? base->attr.mode & S_IFMT : uint32_t{entry->type} << 12; }
   };
   struct NewNode {
     uint32_t mode = 0;

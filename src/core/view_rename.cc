@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Renaming. Locks: rename_mu_ if two directories take part; then the directories, an ancestor
-// before its descendant, else by id; then what is renamed, by id.
+// before its descendant, else by id; then what is renamed: a directory before a file, else by id.
 #include <unistd.h>
 
 #include <algorithm>
@@ -92,7 +92,12 @@ Result<void> View::RenameLocked(const Caller& caller, RenameSide& from, RenameSi
 
   ViewNode* first = &AsViewNode(*from.node);
   ViewNode* second = to.node ? &AsViewNode(*to.node) : nullptr;
-  if (second != nullptr && second->id() < first->id()) std::swap(first, second);
+  if (second != nullptr) {
+    const bool from_directory = from.found.type() == S_IFDIR;
+    const bool to_directory = to.found.type() == S_IFDIR;
+    const bool to_first = from_directory != to_directory ? to_directory : second->id() < first->id();
+    if (to_first) std::swap(first, second);
+  }
   AGENTFS_ASSIGN(NodeLock first_lock, NodeLock::Take(nodes_, *first, LockMode::kExclusive));
   std::optional<NodeLock> second_lock;
   if (second != nullptr) {
