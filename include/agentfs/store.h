@@ -11,8 +11,8 @@
 // Key-value stores keep these bytes; SQL stores unpack them into real columns.
 #pragma once
 
-#include <cstdint>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <iterator>
 #include <memory>
@@ -193,8 +193,9 @@ struct ScanRange {
 
 struct StoreCapabilities {
   std::string_view name = {};  // "memory", "sqlite", "lmdb"
-  bool durable = false;    // survives the process
-  bool sql = false;        // the tables can be queried with SQL
+  bool durable = false;        // survives the process
+  bool always_synced = false;  // kNone, too, reaches stable storage
+  bool sql = false;            // the tables can be queried with SQL
   bool single_file = false;
 };
 

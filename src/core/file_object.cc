@@ -64,11 +64,11 @@ Result<void> FileIo::NeedObjectLocked(ViewNode& node) {
     }
     return Ok();
   }
-  const ObjectId id(volume_.objects.Take());
+  // A crash may have left an object before anything referred to it; gc removes such ones.
+  ObjectId id(volume_.objects.Take());
   Result<std::shared_ptr<BlobObject>> object = volume_.blobs->Create(id);
-  if (!object.ok() && object.code() == EEXIST) {
-    // A crash left it before anything referred to it.
-    AGENTFS_TRY(volume_.blobs->Remove(id));
+  while (object.code() == EEXIST) {
+    id = ObjectId(volume_.objects.Take());
     object = volume_.blobs->Create(id);
   }
   AGENTFS_TRY(object);

@@ -47,13 +47,14 @@ void Journal::MarkDirty() {
 
 // The slot is filled after append_mu_ is released: the caller's hold on the gate keeps the batch.
 Mutation* Journal::Append(Mutation::Kind kind, TableId table, std::string_view key,
-                          std::string_view value, Buffer blob) {
+                          std::string_view value, Buffer blob, ViewNode* pin) {
   const uint64_t bytes = Weight(key.size(), value.size(), blob.size());
   Mutation* slot;
   {
     absl::MutexLock lock(&append_mu_);
     slot = &current_->batch.mutations.Add();
     current_->batch.bytes += bytes;
+    if (pin != nullptr) current_->pins.emplace_back(*pin);
   }
   slot->table = table;
   slot->kind = kind;
@@ -76,9 +77,11 @@ void Journal::Change::Delete(TableId table, std::string_view key) {
   journal_.MarkDirty();
 }
 
-void Journal::Change::Pin(ViewNode& node) {
-  absl::MutexLock lock(&journal_.append_mu_);
-  journal_.current_->pins.emplace_back(node);
+Mutation* Journal::Change::PutPinned(ViewNode& node, TableId table, std::string_view key,
+                                     std::string_view value) {
+  Mutation* slot = journal_.Append(Mutation::Kind::kPut, table, key, value, {}, &node);
+  journal_.MarkDirty();
+  return slot;
 }
 
 void Journal::Change::ObjectWritten(std::shared_ptr<BlobObject> object) {
@@ -205,6 +208,7 @@ void Journal::Cycle(Durability durability) {
     Succeeded(std::move(pending), durability);
   }
   auto pending = Cut();
+  if (hooks_.has_work && hooks_.has_work()) MarkDirty();
   if (Result<void> result = Commit(*pending, durability); !result.ok()) {
     return Failed(std::move(pending), result.error());
   }
@@ -227,7 +231,8 @@ std::unique_ptr<Journal::Pending> Journal::Cut() {
 Result<void> Journal::Commit(Pending& pending, Durability durability) {
   for (auto& object : pending.objects) unsynced_objects_.insert(std::move(object));
   pending.objects.clear();
-  if (durability == Durability::kSynced) {
+  // A row must not be on the disk before the pages that it maps.
+  if (durability == Durability::kSynced || store_.capabilities().always_synced) {
     for (const auto& object : unsynced_objects_) AGENTFS_TRY(object->Sync());
     unsynced_objects_.clear();
   }

@@ -38,6 +38,8 @@ class Journal {
     std::function<void()> before_seal;
     std::function<void()> at_seal;
     std::function<void()> after_commit;
+    // Whether `before_seal` would have something to do.
+    std::function<bool()> has_work;
   };
   Journal(Store& store, const Options& options, Hooks hooks);
   ~Journal();  // commits what is pending, unsynced, if it can
@@ -63,8 +65,9 @@ class Journal {
     // batch(), until the batch is cut.
     Mutation* Put(TableId table, std::string_view key, std::string_view value, Buffer blob = {});
     void Delete(TableId table, std::string_view key);
-    // Keeps the node in memory until the batch is committed.
-    void Pin(ViewNode& node);
+    // The same for a record of `node`, which stays in memory until the batch is committed.
+    Mutation* PutPinned(ViewNode& node, TableId table, std::string_view key,
+                        std::string_view value);
     // The object has writes that a synced commit must make durable.
     void ObjectWritten(std::shared_ptr<BlobObject> object);
     // Runs on the committer's thread once the batch is committed.
@@ -140,7 +143,7 @@ class Journal {
   Result<void> AwaitBatch(uint64_t batch, Durability durability);
   // The gate is held, shared or exclusive.
   Mutation* Append(Mutation::Kind kind, TableId table, std::string_view key, std::string_view value,
-                   Buffer blob);
+                   Buffer blob, ViewNode* pin = nullptr);
   void MarkDirty();
 
   Store& store_;

@@ -48,6 +48,7 @@ VolumeImpl::~VolumeImpl() {
 // ---- starting
 
 Result<void> VolumeImpl::Start() {
+  AGENTFS_TRY(CheckBlobs());
   AGENTFS_TRY(state_->ReadCounters());
   AGENTFS_TRY(LoadLayers());
   bool empty = false;
@@ -58,8 +59,22 @@ Result<void> VolumeImpl::Start() {
   StartJournal();
   if (empty) return CreateFirst();
   AGENTFS_TRY(LoadNames());
+  AGENTFS_TRY(RaiseCounters());
   AGENTFS_TRY(LoadChangedBaseNodes());
   return state_->reaper.LoadLeftovers();
+}
+
+// A store that has content in objects cannot do without them.
+Result<void> VolumeImpl::CheckBlobs() {
+  if (state_->blobs != nullptr) return Ok();
+  bool has_objects = false;
+  AGENTFS_TRY(state_->store->Scan(WholeTable(tables::kObjects), [&](const RowView&) {
+    has_objects = true;
+    return Visit::kStop;
+  }));
+  if (!has_objects) return Ok();
+  return Error(EINVAL, "the database keeps large files in objects, but is opened without them",
+               "open the workspace that it belongs to, with its objects/ directory");
 }
 
 void VolumeImpl::StartJournal() {
@@ -67,6 +82,7 @@ void VolumeImpl::StartJournal() {
   hooks.before_seal = [this] { state_->reaper.Sweep(); };
   hooks.at_seal = [this] { state_->WriteCounters(); };
   hooks.after_commit = [this] { AfterCommit(); };
+  hooks.has_work = [this] { return !state_->reaper.idle(); };
   state_->journal = std::make_unique<Journal>(
       *state_->store,
       Journal::Options{state_->options.max_pending_bytes, state_->options.commit_interval_ms},
@@ -120,6 +136,7 @@ Result<void> VolumeImpl::LoadLayers() {
     Layer* layer = state_->tree.Add(id, parent, record.created_ns);
     layer->sealed = record.sealed;
     layer->loaded = true;
+    state_->layers.RaiseAbove(id.value);
     layer->counters.stored_bytes = record.stored_bytes;
     layer->counters.files = record.files;
     layer->counters.directories = record.directories;
@@ -158,6 +175,7 @@ Result<void> VolumeImpl::LoadNames() {
       return Visit::kStop;
     }
     ++layer->names;
+    state_->snapshots.RaiseAbove(number);
     snapshot_numbers_[record.name] = number;
     snapshots_[number] =
         SnapshotInfo{record.name,   number,         record.layer,
@@ -165,6 +183,21 @@ Result<void> VolumeImpl::LoadNames() {
     return Visit::kContinue;
   }));
   return outcome;
+}
+
+// The counters are only believed as far as no row contradicts them: an id is never used twice.
+Result<void> VolumeImpl::RaiseCounters() {
+  const auto last = [&](TableId table, const std::string& upper, VolumeState::Counter& counter) {
+    ScanRange range{table, "", {}, upper, Order::kDescending, false};
+    return state_->store->Scan(range, [&](const RowView& row) {
+      counter.RaiseAbove(KeyReader(row.key).Int());
+      return Visit::kStop;
+    });
+  };
+  const std::string any = KeyInt(INT64_MAX);
+  AGENTFS_TRY(last(tables::kNodes, KeyInt(kBaseNodeBit - 1), state_->nodes));
+  AGENTFS_TRY(last(tables::kData, any, state_->contents));
+  return last(tables::kSpans, any, state_->contents);
 }
 
 Result<void> VolumeImpl::LoadChangedBaseNodes() {

@@ -54,9 +54,11 @@ class VolumeImpl final : public Volume {
   };
 
   // ---- volume.cc
+  Result<void> CheckBlobs();
   Result<void> CreateFirst();
   Result<void> LoadLayers();
   Result<void> LoadNames();
+  Result<void> RaiseCounters();
   Result<void> LoadChangedBaseNodes();
   void StartJournal();
   void AfterCommit();

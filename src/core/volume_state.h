@@ -64,6 +64,9 @@ class VolumeState {
     std::string_view name;
     std::atomic<uint64_t> next{1};
     uint64_t written = 0;  // at the seal only
+    void RaiseAbove(uint64_t used) {
+      if (next.load() <= used) next = used + 1;
+    }
     uint64_t Take() { return next.fetch_add(1, std::memory_order_relaxed); }
   };
   Counter nodes{"next_node", 2};  // 1 is the root

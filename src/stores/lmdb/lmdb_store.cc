@@ -67,7 +67,7 @@ class LmdbStore : public Store {
   Result<void> Commit(const Batch& batch, Durability durability) override;
   Result<void> Close() override;
   StoreCapabilities capabilities() const override {
-    return {.name = "lmdb", .durable = true, .single_file = true};
+    return {.name = "lmdb", .durable = true, .always_synced = true, .single_file = true};
   }
   Result<Usage> GetUsage() override;
 
