@@ -2,7 +2,8 @@
 #
 # One library a folder: agentfs_library(NAME SOURCES a.cc ... DEPENDS target ...).
 # agentfs_test(NAME SOURCES a.cc ... DEPENDS target ...) makes a GoogleTest program and registers
-# each of its cases with ctest, labelled with its folder below tests/ (ctest -L unit).
+# each of its cases with ctest, labelled with its folder below tests/ (ctest -L unit). The target
+# tests_FOLDER builds the programs of a folder.
 
 set(CMAKE_CXX_STANDARD 20)
 set(CMAKE_CXX_STANDARD_REQUIRED ON)
@@ -45,11 +46,16 @@ function(agentfs_test name)
   if(NOT ARG_TIMEOUT)
     set(ARG_TIMEOUT 120)
   endif()
+  file(RELATIVE_PATH folder ${CMAKE_SOURCE_DIR}/tests ${CMAKE_CURRENT_SOURCE_DIR})
+  string(REGEX REPLACE "/.*" "" folder ${folder})
   if(NOT ARG_LABELS)
-    file(RELATIVE_PATH folder ${CMAKE_SOURCE_DIR}/tests ${CMAKE_CURRENT_SOURCE_DIR})
-    string(REGEX REPLACE "/.*" "" ARG_LABELS ${folder})
+    set(ARG_LABELS ${folder})
   endif()
   add_executable(${name} ${ARG_SOURCES})
+  if(NOT TARGET tests_${folder})
+    add_custom_target(tests_${folder})
+  endif()
+  add_dependencies(tests_${folder} ${name})
   # The tests' own code is compiled for a quick build; what they test is optimised.
   target_compile_options(${name} PRIVATE -O0 -g1)
   target_link_libraries(${name} PRIVATE agentfs_flags ${ARG_DEPENDS} GTest::gtest GTest::gtest_main GTest::gmock)
