@@ -8,8 +8,8 @@
 // the rest: each byte of it must be what it is in that state or in a later one (also of the
 // operation that was under way). Not whole pages, because a file that shrank and was then written
 // has, in one page, the tail from before and the bytes from after. In snapshots nothing is
-// overwritten: their content is exact. After a power cut, content that was not synced may also be
-// older, down to the last sync, or never have been written (zeros).
+// overwritten: their content is exact. After a power cut, content that was changed since the last
+// sync may also be older, down to that sync, or never have been written (zeros).
 #pragma once
 
 #include <optional>

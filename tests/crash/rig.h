@@ -79,7 +79,9 @@ class Worker {
   std::vector<Held> held_;
 };
 
+// What cannot be read is an error, or (after a power cut) reads as zeros.
+enum class Unreadable : uint8_t { kIsAnError, kIsZeros };
 // Everything that the volume shows. in_object is not set.
-Result<State> Look(Volume& volume);
+Result<State> Look(Volume& volume, Unreadable unreadable = Unreadable::kIsAnError);
 
 }  // namespace agentfs::crash

@@ -82,7 +82,9 @@ class JournalTest : public testing::Test {
     journal_ = std::make_unique<Journal>(*store_, options, std::move(hooks));
   }
   static Journal::Hooks NoHooks() {
-    return {[] {}, [] {}, [] {}};
+    Journal::Hooks hooks;
+    hooks.before_seal = hooks.at_seal = hooks.after_commit = [] {};
+    return hooks;
   }
   void Put(const std::string& name, int64_t value) {
     Journal::Change change(*journal_);
