@@ -276,6 +276,46 @@ TEST_P(ConcurrencyTest, DirectoryRenamesMakeNoLoops) {
   EXPECT_EQ(paths->size(), 2u) << "a directory was lost in a loop";
 }
 
+TEST_P(ConcurrencyTest, LinkingAndExchangingTheSameDoesNotBlock) {
+  // Every pair of nodes is locked from both ends: a wrong order would hang.
+  auto setup = NewSubject();
+  ASSERT_TRUE(setup->WriteFile("f", "x").ok());
+  ASSERT_TRUE(setup->MakeDirectory("d").ok());
+  Together(
+      [&](int i) {
+        auto subject = NewSubject();
+        for (int n = 0; n < 200; ++n) {
+          switch (i) {
+            case 0:
+              (void)subject->Link("f", "d/link").code();
+              (void)subject->Unlink("d/link").code();
+              break;
+            case 1:
+              (void)subject->Rename("f", "d", RenameMode::kExchange).code();
+              (void)subject->Rename("f", "d").code();
+              break;
+            case 2:
+              (void)subject->MakeDirectory("d/sub").code();
+              (void)subject->RemoveDirectory("d/sub").code();
+              break;
+            default:
+              (void)subject->Link("d", "d/sub/link").code();
+              (void)subject->Rename("d/link", "d/sub").code();
+          }
+        }
+      },
+      [] {});
+  int files = 0, directories = 0;
+  const auto paths = ListTree(*setup);
+  ASSERT_TRUE(paths.ok());
+  for (const std::string& path : *paths) {
+    if (path.find('/') != std::string::npos) continue;
+    ((setup->Stat(path)->mode & S_IFMT) == S_IFDIR ? directories : files) += 1;
+  }
+  EXPECT_EQ(directories, 1);
+  EXPECT_EQ(files, 1);
+}
+
 TEST_P(ConcurrencyTest, LinkCountsAddUp) {
   auto setup = NewSubject();
   ASSERT_TRUE(setup->WriteFile("f", "x").ok());
