@@ -6,6 +6,7 @@
 #include <set>
 #include <stop_token>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "store/commit_queue.h"
@@ -122,7 +123,7 @@ TEST_P(StoreConcurrencyTest, ACancelledBatchIsNotApplied) {
   CommitQueue queue(*store_);
   Batch batch;
   batch.Put(kPairs, PairKey(1, 1), PairValue(1));
-  auto cancelled = queue.Submit(batch, Durability::kSynced, stop.get_token());
+  auto cancelled = queue.Submit(std::move(batch), Durability::kSynced, stop.get_token());
   auto kept = queue.Submit(Batch(), Durability::kSynced, std::stop_source().get_token());
   EXPECT_EQ(cancelled.get().code(), ECANCELED);
   EXPECT_TRUE(kept.get().ok());
