@@ -13,6 +13,7 @@
 #include "absl/synchronization/mutex.h"
 #include "agentfs/stores.h"
 #include "store/key_layout.h"
+#include "stores/memory/row_arena.h"
 #include "stores/memory/row_tree.h"
 #include "stores/memory/spill_file.h"
 
@@ -26,7 +27,7 @@ class MemoryStore : public Store {
         layouts_(MakeKeyLayouts(schema)),
         budget_(options.memory_budget),
         spill_(options.spill_directory) {
-    for (const KeyLayout& layout : layouts_) trees_.emplace_back(layout.has_index());
+    for (const KeyLayout& layout : layouts_) trees_.emplace_back(arena_, layout.has_index());
   }
 
   Result<std::optional<Row>> Get(TableId table, std::string_view key) override;
@@ -66,6 +67,8 @@ class MemoryStore : public Store {
   // Its extents are allocated and released under commit_mu_, and read under mu_ (shared): a commit
   // releases an extent only after an exclusive section in which its row went away.
   SpillFile spill_;
+
+  RowArena arena_;  // used under commit_mu_
 
   absl::Mutex mu_;
   std::deque<RowTree> trees_ ABSL_GUARDED_BY(mu_);
@@ -145,7 +148,7 @@ Result<void> MemoryStore::Stage(const Batch& batch, Staged* staged) {
       continue;
     }
     StoredRowPtr row =
-        MakeStoredRow(mutation.key, mutation.value, static_cast<uint32_t>(index_offset));
+        MakeStoredRow(arena_, mutation.key, mutation.value, static_cast<uint32_t>(index_offset));
     AGENTFS_TRY(StageBlob(mutation.blob, blob_bytes, row.get()));
     blob_bytes += row->blob.capacity();
     staged->push_back(std::move(row));

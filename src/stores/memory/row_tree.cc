@@ -8,13 +8,15 @@
 namespace agentfs {
 
 void StoredRow::Free::operator()(StoredRow* row) const {
+  const size_t size = sizeof(StoredRow) + row->key_size + row->value_size;
   row->~StoredRow();
-  ::operator delete(row);
+  arena->Free(row, size);
 }
 
-StoredRowPtr MakeStoredRow(std::string_view key, std::string_view value, uint32_t index_offset) {
-  void* memory = ::operator new(sizeof(StoredRow) + key.size() + value.size());
-  StoredRowPtr row(new (memory) StoredRow);
+StoredRowPtr MakeStoredRow(RowArena& arena, std::string_view key, std::string_view value,
+                           uint32_t index_offset) {
+  void* memory = arena.Allocate(sizeof(StoredRow) + key.size() + value.size());
+  StoredRowPtr row(new (memory) StoredRow, StoredRow::Free{&arena});
   row->key_size = static_cast<uint32_t>(key.size());
   row->value_size = static_cast<uint32_t>(value.size());
   row->index_offset = index_offset;
@@ -31,7 +33,7 @@ int RowTree::Less::CompareRest(const StoredRow& row, std::string_view rest) {
 }
 
 RowTree::~RowTree() {
-  for (const Slot& slot : by_key_) StoredRow::Free()(slot.row);
+  for (const Slot& slot : by_key_) StoredRow::Free{&arena_}(slot.row);
 }
 
 const StoredRow* RowTree::Find(std::string_view key) const {
@@ -48,13 +50,13 @@ StoredRowPtr RowTree::Put(StoredRowPtr row) {
     index_hint_->row = raw;
   }
   if (by_key_.size() != before) return nullptr;
-  return StoredRowPtr(std::exchange(key_hint_->row, raw));
+  return StoredRowPtr(std::exchange(key_hint_->row, raw), StoredRow::Free{&arena_});
 }
 
 StoredRowPtr RowTree::Erase(std::string_view key) {
   const auto it = by_key_.find(KeyProbe{KeyHead(key), key});
   if (it == by_key_.end()) return nullptr;
-  StoredRowPtr row(it->row);
+  StoredRowPtr row(it->row, StoredRow::Free{&arena_});
   key_hint_ = by_key_.erase(it);
   if (has_index_) {
     index_hint_ = by_index_.erase(by_index_.find(Slot{IndexHead(*row), row.get()}));

@@ -12,6 +12,7 @@
 #include "absl/functional/function_ref.h"
 #include "agentfs/buffer.h"
 #include "agentfs/store.h"
+#include "stores/memory/row_arena.h"
 
 namespace agentfs {
 
@@ -29,11 +30,13 @@ struct StoredRow {
   const char* bytes() const { return reinterpret_cast<const char*>(this + 1); }
 
   struct Free {
+    RowArena* arena = nullptr;
     void operator()(StoredRow* row) const;
   };
 };
 using StoredRowPtr = std::unique_ptr<StoredRow, StoredRow::Free>;
-StoredRowPtr MakeStoredRow(std::string_view key, std::string_view value, uint32_t index_offset);
+StoredRowPtr MakeStoredRow(RowArena& arena, std::string_view key, std::string_view value,
+                           uint32_t index_offset);
 
 // The first 8 bytes of a key as a number, short keys filled with zeros: decides most comparisons
 // without touching the row.
@@ -46,7 +49,8 @@ inline uint64_t KeyHead(std::string_view key) {
 // Not thread-safe: the store locks.
 class RowTree {
  public:
-  explicit RowTree(bool has_index) : has_index_(has_index) {}
+  // All its rows are of this arena, which outlives it.
+  RowTree(RowArena& arena, bool has_index) : arena_(arena), has_index_(has_index) {}
   ~RowTree();
   RowTree(const RowTree&) = delete;
   RowTree& operator=(const RowTree&) = delete;
@@ -104,6 +108,7 @@ class RowTree {
   }
   static Tree::const_iterator LowerBound(const Tree& tree, std::string_view bound, bool by_index);
 
+  RowArena& arena_;
   bool has_index_;
   Tree by_key_;
   Tree by_index_;
