@@ -4,7 +4,7 @@
 #include <sys/mman.h>
 
 #include <algorithm>
-#include <cstdlib>
+#include <cstdint>
 #include <new>
 
 namespace agentfs {
@@ -13,10 +13,29 @@ namespace {
 constexpr size_t kFirstObjects = 4;
 constexpr size_t kHugePage = size_t{2} << 20;
 
+// Aligned, so that the host can use one page for all of it.
+void* MapHugePage() {
+  void* mapped = ::mmap(nullptr, 2 * kHugePage, PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (mapped == MAP_FAILED) throw std::bad_alloc();
+  char* start = static_cast<char*>(mapped);
+  const size_t before = -reinterpret_cast<uintptr_t>(start) % kHugePage;
+  if (before > 0) ::munmap(start, before);
+  ::munmap(start + before + kHugePage, kHugePage - before);
+  (void)::madvise(start + before, kHugePage, MADV_HUGEPAGE);
+  return start + before;
+}
+
 }  // namespace
 
 NodePool::~NodePool() {
-  for (void* block : blocks_) std::free(block);
+  for (const Block& block : blocks_) {
+    if (block.size == kHugePage) {
+      ::munmap(block.bytes, block.size);
+    } else {
+      ::operator delete(block.bytes);
+    }
+  }
 }
 
 void* NodePool::Allocate() {
@@ -41,11 +60,8 @@ void NodePool::Free(void* object) {
 void NodePool::AddBlock() {
   size_t size = std::max(total_ / 8, kFirstObjects * object_size_);
   size = size >= kHugePage ? kHugePage : size / object_size_ * object_size_;
-  const bool huge = size == kHugePage;
-  void* block = huge ? std::aligned_alloc(kHugePage, size) : std::malloc(size);
-  if (block == nullptr) throw std::bad_alloc();
-  if (huge) (void)::madvise(block, size, MADV_HUGEPAGE);
-  blocks_.push_back(block);
+  void* block = size == kHugePage ? MapHugePage() : ::operator new(size);
+  blocks_.push_back({block, size});
   total_ += size;
   next_ = static_cast<char*>(block);
   end_ = next_ + size;

@@ -29,6 +29,10 @@ class NodePool {
   struct FreeObject {
     FreeObject* next;
   };
+  struct Block {
+    void* bytes;
+    size_t size;
+  };
   void AddBlock() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
   const size_t object_size_;
@@ -37,7 +41,7 @@ class NodePool {
   char* next_ ABSL_GUARDED_BY(mu_) = nullptr;  // the unused rest of the last block
   char* end_ ABSL_GUARDED_BY(mu_) = nullptr;
   size_t total_ ABSL_GUARDED_BY(mu_) = 0;
-  std::vector<void*> blocks_ ABSL_GUARDED_BY(mu_);
+  std::vector<Block> blocks_ ABSL_GUARDED_BY(mu_);
 };
 
 }  // namespace agentfs

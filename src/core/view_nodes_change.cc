@@ -109,8 +109,7 @@ void ViewNodes::PutNode(Journal::Change& change, ViewNode& node) {
   if (!first_in_layer && node.slot != nullptr && node.batch == change.batch()) {
     node.slot->value = std::move(value);
   } else {
-    node.slot = change.Put(tables::kNodes, NodeKey(node.id(), open), std::move(value));
-    if (node.batch != change.batch()) change.Pin(node);
+    node.slot = change.PutPinned(node, tables::kNodes, NodeKey(node.id(), open), value);
     node.batch = change.batch();
   }
   if (first_at_all) {
@@ -303,9 +302,19 @@ void ViewNodes::EvictChildren(ViewNode& directory, size_t* wanted) {
 }
 
 void ViewNodes::Evict(size_t wanted) {
-  for (const NodeRef& ref : table_.All()) {
-    if (wanted == 0) return;
-    EvictChildren(AsViewNode(*ref), &wanted);
+  // Only directories are held on to: a node that somebody else holds cannot go.
+  std::vector<NodeRef> directories = table_.All();
+  std::erase_if(directories, [](const NodeRef& ref) {
+    ViewNode& node = AsViewNode(*ref);
+    if (!node.mu.ReaderTryLock()) return true;
+    const bool directory = node.directory() != nullptr;
+    node.mu.ReaderUnlock();
+    return !directory;
+  });
+  while (wanted > 0 && !directories.empty()) {
+    const NodeRef directory = std::move(directories.back());
+    directories.pop_back();
+    EvictChildren(AsViewNode(*directory), &wanted);
   }
 }
 
