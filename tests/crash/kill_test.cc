@@ -60,7 +60,7 @@ TEST_P(KillTest, LeavesAPrefixAndAllThatWasSynced) {
     Workspace workspace(GetParam());
     State state = FirstState(workspace.base_tree());
     for (uint64_t kill = 0; kill < kKillsOfEach && !HasFailure(); ++kill) {
-      const uint64_t seed = i * 1000 + kill + 1;
+      const uint64_t seed = FirstSeed() + i * 1000 + kill + 1;
       SCOPED_TRACE("seed " + std::to_string(seed));
       state = Round(workspace, std::move(state), seed);
     }
@@ -107,7 +107,7 @@ TEST_P(TornLogTest, LeavesAPrefixAndAllThatWasSynced) {
     Workspace workspace(GetParam());
     State state = FirstState(workspace.base_tree());
     for (uint64_t kill = 0; kill < 2 && !HasFailure(); ++kill) {
-      const uint64_t seed = 500'000 + i * 1000 + kill;
+      const uint64_t seed = FirstSeed() + 500'000 + i * 1000 + kill;
       SCOPED_TRACE("seed " + std::to_string(seed));
       state = Round(workspace, std::move(state), seed);
     }

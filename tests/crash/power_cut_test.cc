@@ -63,13 +63,13 @@ class PowerCutTest : public testing::TestWithParam<Setup> {
 
 TEST_P(PowerCutTest, WhatWasSyncedSurvivesTheLossOfEverythingElse) {
   for (uint64_t i = 0; i < 12 && !HasFailure(); ++i) {
-    CutOnce(1'000'000 + i, Disk::Unsynced::kLost);
+    CutOnce(FirstSeed() + 1'000'000 + i, Disk::Unsynced::kLost);
   }
 }
 
 TEST_P(PowerCutTest, WhatWasSyncedSurvivesWhenSomePagesAreWrittenAndSomeNot) {
   for (uint64_t i = 0; i < 16 && !HasFailure(); ++i) {
-    CutOnce(2'000'000 + i, Disk::Unsynced::kByChance);
+    CutOnce(FirstSeed() + 2'000'000 + i, Disk::Unsynced::kByChance);
   }
 }
 

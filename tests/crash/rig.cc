@@ -83,6 +83,11 @@ std::vector<Setup> AllSetups() {
   return setups;
 }
 
+uint64_t FirstSeed() {
+  const char* text = std::getenv("AGENTFS_TEST_SEED");
+  return text == nullptr ? 0 : std::strtoull(text, nullptr, 10) * 10'000'000;
+}
+
 Workspace::Workspace(const Setup& setup) : setup_(setup) {
   path_ = std::filesystem::temp_directory_path() / "agentfs-crash.XXXXXX";
   if (::mkdtemp(path_.data()) == nullptr) ADD_FAILURE() << "mkdtemp " << path_;

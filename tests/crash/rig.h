@@ -27,6 +27,9 @@ struct Setup {
 std::string NameOf(const Setup& setup);
 std::vector<Setup> AllSetups();
 
+// The seeds of a run start here: 0, or AGENTFS_TEST_SEED for other operations than CI's.
+uint64_t FirstSeed();
+
 // A directory with everything of one volume, removed at the end: state/ and base/.
 class Workspace {
  public:
