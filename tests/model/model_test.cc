@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Random operations on a volume and on a real directory at once. MODEL_SEED and MODEL_STEPS in the
-// environment choose another seed and a longer run.
+// environment choose another seed and a longer run; MODEL_SHRINK gives the seconds for shrinking.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -56,7 +56,8 @@ TEST_P(ModelTest, BehavesAsARealDirectory) {
     const size_t before = finding->operations.size();
     const std::string original =
         finding->difference + "\n    in " + ToString(finding->operations.back());
-    const Finding least = Shrink(options, std::move(*finding), 10);
+    const Finding least = Shrink(options, std::move(*finding),
+                                 static_cast<double>(FromEnvironment("MODEL_SHRINK", 10)));
     FAIL() << "MODEL_SEED=" << seed << ", after " << before << " steps: " << original
            << "\nShrunken to " << least.operations.size() << " steps:\n"
            << ToString(least.operations) << "  -> " << least.difference
