@@ -63,8 +63,8 @@ class BaseFs {
   virtual Result<FsStats> StatFs() = 0;
 };
 
-// The host directory `root` as a base. It is opened once; a rename of it does not matter afterwards.
-// Names listed in `hidden` are absent from the root directory (".agentfs").
+// The host directory `root` as a base. It is opened once; a rename of it does not matter
+// afterwards. Names listed in `hidden` are absent from the root directory (".agentfs").
 Result<std::unique_ptr<BaseFs>> OpenHostBase(const std::string& root,
                                              std::vector<std::string> hidden = {});
 

@@ -146,8 +146,7 @@ class FileSystem {
   virtual Result<size_t> Write(const Caller& caller, Node& node, uint64_t offset,
                                std::span<const char> data) = 0;
   // Writes at the end of the file, atomically among appenders; returns the offset written at.
-  virtual Result<uint64_t> Append(const Caller& caller, Node& node,
-                                  std::span<const char> data) = 0;
+  virtual Result<uint64_t> Append(const Caller& caller, Node& node, std::span<const char> data) = 0;
   virtual Result<void> Allocate(const Caller& caller, Node& node, AllocateMode mode,
                                 uint64_t offset, uint64_t length) = 0;
   virtual Result<uint64_t> Seek(Node& node, uint64_t offset, SeekTarget target) = 0;

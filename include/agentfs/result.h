@@ -56,9 +56,9 @@ class [[nodiscard]] Result {
 
   Result(Error error) : ok_(false) { new (&error_) Error(std::move(error)); }
   template <typename U = T>
-    requires(std::is_convertible_v<U &&, T> && !std::is_same_v<std::decay_t<U>, Result> &&
-             !std::is_same_v<std::decay_t<U>, Error>)
-  Result(U&& value) : ok_(true) {
+  requires(std::is_convertible_v<U&&, T> && !std::is_same_v<std::decay_t<U>, Result> &&
+           !std::is_same_v<std::decay_t<U>, Error>) Result(U&& value)
+      : ok_(true) {
     new (&value_) T(std::forward<U>(value));
   }
   Result(Result&& other) noexcept : ok_(other.ok_) {
@@ -155,19 +155,19 @@ inline Result<void> Ok() { return {}; }
 #define AGENTFS_CONCAT(a, b) AGENTFS_CONCAT_(a, b)
 
 // AGENTFS_TRY(expr): returns expr's error from the enclosing function, if it has one.
-#define AGENTFS_TRY(expr)                                                  \
-  do {                                                                     \
-    if (auto agentfs_try_ = (expr); !agentfs_try_.ok()) [[unlikely]] {     \
-      return ::agentfs::Error(std::move(agentfs_try_).error());            \
-    }                                                                      \
+#define AGENTFS_TRY(expr)                                              \
+  do {                                                                 \
+    if (auto agentfs_try_ = (expr); !agentfs_try_.ok()) [[unlikely]] { \
+      return ::agentfs::Error(std::move(agentfs_try_).error());        \
+    }                                                                  \
   } while (false)
 
 // AGENTFS_ASSIGN(auto x, expr): the same, and on success moves the value into x.
 #define AGENTFS_ASSIGN(lhs, expr) \
   AGENTFS_ASSIGN_(AGENTFS_CONCAT(agentfs_result_, __LINE__), lhs, expr)
-#define AGENTFS_ASSIGN_(tmp, lhs, expr)                           \
-  auto tmp = (expr);                                              \
-  if (!tmp.ok()) [[unlikely]] {                                   \
-    return ::agentfs::Error(std::move(tmp).error());              \
-  }                                                               \
+#define AGENTFS_ASSIGN_(tmp, lhs, expr)              \
+  auto tmp = (expr);                                 \
+  if (!tmp.ok()) [[unlikely]] {                      \
+    return ::agentfs::Error(std::move(tmp).error()); \
+  }                                                  \
   lhs = std::move(tmp).value()

@@ -3,12 +3,12 @@
 // What filesystem operations take and give: times, attributes, the caller's identity.
 #pragma once
 
+#include <sys/types.h>
 #include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
-#include <sys/types.h>
 
 #include "agentfs/ids.h"
 
@@ -84,7 +84,13 @@ struct FsStats {
 };
 
 enum class RenameMode : uint8_t { kReplace, kNoReplace, kExchange };
-enum class AllocateMode : uint8_t { kAllocate, kKeepSize, kPunchHole, kZeroRange, kZeroRangeKeepSize };
+enum class AllocateMode : uint8_t {
+  kAllocate,
+  kKeepSize,
+  kPunchHole,
+  kZeroRange,
+  kZeroRangeKeepSize
+};
 enum class SeekTarget : uint8_t { kData, kHole };
 enum class XattrMode : uint8_t { kSet, kCreate, kReplace };
 

@@ -60,38 +60,38 @@ struct VolumeOptions {
 
 struct BranchInfo {
   std::string name;
-  LayerId layer;         // the open one
-  LayerId parent;        // what it stands on; 0: the base
+  LayerId layer;   // the open one
+  LayerId parent;  // what it stands on; 0: the base
   Timestamp created;
-  bool in_use = false;   // a view is open
+  bool in_use = false;  // a view is open
 };
 
 struct SnapshotInfo {
   std::string name;
-  uint64_t number = 0;   // its id is "s<number>"
+  uint64_t number = 0;  // its id is "s<number>"
   LayerId layer;
-  std::string branch;    // where it was taken
+  std::string branch;  // where it was taken
   std::string message;
   Timestamp created;
 };
 
 // All true at the moment of the call.
 struct VolumeStats {
-  uint64_t nodes = 0;            // nodes with a record of their own, in any layer
+  uint64_t nodes = 0;  // nodes with a record of their own, in any layer
   uint64_t layers = 0, branches = 0, snapshots = 0;
-  uint64_t stored_bytes = 0;     // content in the store's rows and in objects
-  uint64_t shared_bytes = 0;     // of these, the part that two or more branches see
-  uint64_t cached_nodes = 0;     // in memory now
-  uint64_t memory_bytes = 0;     // content in memory now: caches and pending changes
-  uint64_t spilled_bytes = 0;    // content of a memory store that went to disk
-  uint64_t pending_bytes = 0;    // not yet committed
+  uint64_t stored_bytes = 0;   // content in the store's rows and in objects
+  uint64_t shared_bytes = 0;   // of these, the part that two or more branches see
+  uint64_t cached_nodes = 0;   // in memory now
+  uint64_t memory_bytes = 0;   // content in memory now: caches and pending changes
+  uint64_t spilled_bytes = 0;  // content of a memory store that went to disk
+  uint64_t pending_bytes = 0;  // not yet committed
 };
 
 // What one branch or snapshot has of its own on top of the base.
 struct ViewStats {
-  uint64_t files = 0;        // not directories
+  uint64_t files = 0;  // not directories
   uint64_t directories = 0;
-  uint64_t total_size = 0;   // the sum of the sizes of regular files
+  uint64_t total_size = 0;  // the sum of the sizes of regular files
 };
 
 struct GcReport {
@@ -103,7 +103,7 @@ struct GcReport {
 };
 
 struct FsckProblem {
-  std::string what;      // "entry /a/b of layer 7 names node 12, which does not exist"
+  std::string what;  // "entry /a/b of layer 7 names node 12, which does not exist"
   bool repaired = false;
 };
 struct FsckReport {
@@ -138,7 +138,7 @@ class Volume {
   virtual Result<SnapshotInfo> CreateSnapshot(std::string_view branch, std::string_view name,
                                               std::string_view message, Durability durability) = 0;
   virtual Result<void> DeleteSnapshot(std::string_view ref) = 0;
-  virtual std::vector<SnapshotInfo> ListSnapshots() = 0;         // by number
+  virtual std::vector<SnapshotInfo> ListSnapshots() = 0;  // by number
   // Makes `branch` what `ref` was. Open views of it see the change; nodes that are no more give
   // ESTALE. O(1).
   virtual Result<void> Restore(std::string_view branch, std::string_view ref) = 0;

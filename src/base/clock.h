@@ -15,9 +15,7 @@ inline Timestamp Now() {
   return {now.tv_sec, static_cast<uint32_t>(now.tv_nsec)};
 }
 
-inline int64_t ToNanoseconds(const Timestamp& time) {
-  return time.sec * 1'000'000'000 + time.nsec;
-}
+inline int64_t ToNanoseconds(const Timestamp& time) { return time.sec * 1'000'000'000 + time.nsec; }
 inline Timestamp FromNanoseconds(int64_t ns) {
   return {ns / 1'000'000'000, static_cast<uint32_t>(ns % 1'000'000'000)};
 }

@@ -72,7 +72,7 @@ struct FileContent {
   bool object_recorded = false;  // it has its row in `objects`
   std::shared_ptr<BlobObject> open_object;
   bool only_first = false;  // no chunk but the first has ever had a row
-  Chunk first;  // chunk 0: most files have no other
+  Chunk first;              // chunk 0: most files have no other
   LazyMap<Chunk> others;
   LazyMap<Span> spans;  // known ones
 

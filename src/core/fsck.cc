@@ -332,6 +332,7 @@ Result<FsckReport> Checker::Check() {
         change.Delete(mutation.table, std::move(mutation.key));
       }
     }
+    volume_.journal->Wake();  // corrected counters are written with a batch
     AGENTFS_TRY(volume_.journal->Flush(Durability::kSynced));
   }
   return std::move(report_);
@@ -360,7 +361,22 @@ Result<FsckReport> VolumeImpl::Check(bool repair) {
   if (!repair) return Checker(*state_, std::move(heads), false).Check();
   // What is repaired in the store must not live on in memory.
   for (auto& [name, branch] : branches_) branch.view.reset();
-  return Checker(*state_, std::move(heads), true).Check();
+  // One repair may bring another to light (the bytes of a row that went): until nothing is left
+  // that a repair can change.
+  FsckReport report;
+  constexpr int kMaxPasses = 16;
+  for (int i = 0; i < kMaxPasses; ++i) {
+    AGENTFS_ASSIGN(FsckReport pass, Checker(*state_, heads, true).Check());
+    report.rows_checked = pass.rows_checked;
+    const bool repaired = std::any_of(pass.problems.begin(), pass.problems.end(),
+                                      [](const FsckProblem& problem) { return problem.repaired; });
+    const bool first = report.problems.empty();
+    for (FsckProblem& problem : pass.problems) {
+      if (first || problem.repaired) report.problems.push_back(std::move(problem));
+    }
+    if (!repaired) break;
+  }
+  return report;
 }
 
 }  // namespace agentfs

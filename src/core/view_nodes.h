@@ -47,8 +47,8 @@ class ViewNodes {
   // ---- loading. All may wait for the store or the base.
 
   // Locks the node, loaded. ESTALE if it is no more; then it is not locked.
-  Result<void> Acquire(ViewNode& node, LockMode mode);
-  static void Release(ViewNode& node, LockMode mode);
+  Result<void> Acquire(ViewNode& node, LockMode mode) ABSL_NO_THREAD_SAFETY_ANALYSIS;
+  static void Release(ViewNode& node, LockMode mode) ABSL_NO_THREAD_SAFETY_ANALYSIS;
   // The node that the base has at `path`, in the directory `parent`, loaded.
   Result<NodeRef> GetBaseNode(std::string path, const BaseStat& stat, NodeId parent);
   // The directory that `node`, a directory, is in; the root's is the root. Takes locks.

@@ -95,7 +95,8 @@ Result<void> View::RenameLocked(const Caller& caller, RenameSide& from, RenameSi
   if (second != nullptr) {
     const bool from_directory = from.found.type() == S_IFDIR;
     const bool to_directory = to.found.type() == S_IFDIR;
-    const bool to_first = from_directory != to_directory ? to_directory : second->id() < first->id();
+    const bool to_first =
+        from_directory != to_directory ? to_directory : second->id() < first->id();
     if (to_first) std::swap(first, second);
   }
   AGENTFS_ASSIGN(NodeLock first_lock, NodeLock::Take(nodes_, *first, LockMode::kExclusive));

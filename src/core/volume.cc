@@ -124,6 +124,7 @@ Result<void> VolumeImpl::LoadLayers() {
   absl::MutexLock lock(&state_->tree_mu);
   Result<void> outcome;
   AGENTFS_TRY(state_->store->Scan(WholeTable(tables::kLayers), [&](const RowView& row) {
+    state_->tree_mu.AssertHeld();
     LayerRecord record;
     const LayerId id(KeyReader(row.key).Int());
     Layer* parent = nullptr;
@@ -153,6 +154,8 @@ Result<void> VolumeImpl::LoadNames() {
   absl::ReaderMutexLock tree_lock(&state_->tree_mu);
   Result<void> outcome;
   AGENTFS_TRY(state_->store->Scan(WholeTable(tables::kBranches), [&](const RowView& row) {
+    mu_.AssertHeld();
+    state_->tree_mu.AssertReaderHeld();
     LayerId id;
     Branch branch;
     const bool decoded = DecodeBranch(row.value, &id, &branch.created_ns);
@@ -167,6 +170,8 @@ Result<void> VolumeImpl::LoadNames() {
   }));
   AGENTFS_TRY(outcome);
   AGENTFS_TRY(state_->store->Scan(WholeTable(tables::kSnapshots), [&](const RowView& row) {
+    mu_.AssertHeld();
+    state_->tree_mu.AssertReaderHeld();
     SnapshotRecord record;
     const uint64_t number = KeyReader(row.key).Int();
     Layer* layer = DecodeSnapshot(row.value, &record) ? state_->tree.Find(record.layer) : nullptr;
@@ -263,8 +268,8 @@ Result<void> VolumeImpl::DropIdleViews() {
 
 // On the committer's thread: keeps memory within its bounds.
 void VolumeImpl::AfterCommit() {
-  if (!mu_.TryLock()) return;  // no view may go away meanwhile
   state_->content_cache.Trim();
+  if (!mu_.TryLock()) return;  // no view may go away meanwhile
   size_t cached = 0;
   std::vector<View*> views;
   for (auto& [name, branch] : branches_) views.push_back(branch.view.get());

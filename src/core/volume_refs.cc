@@ -101,12 +101,11 @@ Result<void> VolumeImpl::LookForRows(Layer* layer) {
   // Every change of a layer puts the record of a node.
   bool found = false;
   const std::string prefix = KeyInt(layer->id.value);
-  AGENTFS_TRY(
-      state_->store->Scan(ScanRange{tables::kNodes, prefix, {}, {}, Order::kAscending, true},
-                          [&](const RowView&) {
-                            found = true;
-                            return Visit::kStop;
-                          }));
+  AGENTFS_TRY(state_->store->Scan(
+      ScanRange{tables::kNodes, prefix, {}, {}, Order::kAscending, true}, [&](const RowView&) {
+        found = true;
+        return Visit::kStop;
+      }));
   layer->loaded = false;
   if (found) layer->has_rows = true;
   return Ok();

@@ -8,17 +8,18 @@
 namespace agentfs {
 
 namespace tables {
-inline constexpr TableId kMeta = 0;       // named values: counters, the format's parameters
+inline constexpr TableId kMeta = 0;  // named values: counters, the format's parameters
 inline constexpr TableId kLayers = 1;
 inline constexpr TableId kBranches = 2;
 inline constexpr TableId kSnapshots = 3;
 inline constexpr TableId kNodes = 4;
 inline constexpr TableId kEntries = 5;
 inline constexpr TableId kXattrs = 6;
-inline constexpr TableId kData = 7;       // small content: chunks of bytes
-inline constexpr TableId kSpans = 8;      // large content: which pages are in which object
+inline constexpr TableId kData = 7;   // small content: chunks of bytes
+inline constexpr TableId kSpans = 8;  // large content: which pages are in which object
 inline constexpr TableId kObjects = 9;
-inline constexpr TableId kOrphans = 10;   // rows of a layer to remove: of unlinked nodes in use, of dropped content
+inline constexpr TableId kOrphans =
+    10;  // rows of a layer to remove: of unlinked nodes in use, of dropped content
 }  // namespace tables
 
 // The schema of this version of the program.
