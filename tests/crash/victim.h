@@ -23,7 +23,7 @@ struct Report {
 
 class Victim {
  public:
-  // Starts it on operations `first`, first + 1, ... of the seed, without end.
+  // Starts it on operations 1, 2, ... of the seed, without end.
   Victim(const Workspace& workspace, uint64_t seed, uint32_t commit_interval_ms);
   ~Victim();
   Victim(const Victim&) = delete;
