@@ -191,6 +191,7 @@ Result<void> GarbageCollector::MergeNode(Work* work, const Row& row, LayerId lay
     if (!DecodeNode(above->value, &upper)) return Error(EBADMSG);
     const bool born_here = merging_.contains(upper.born);
     if (upper.nlink == 0) {
+      removed_.insert(key->node);
       // Made and removed between two names: nothing of it is left.
       AGENTFS_TRY(DropContent(work, record.content, layer));
       AGENTFS_TRY(DropXattrs(work, key->node, layer));
@@ -219,6 +220,12 @@ Result<void> GarbageCollector::MergeNode(Work* work, const Row& row, LayerId lay
 }
 
 Result<void> GarbageCollector::MergeEntry(Work* work, const Row& row, LayerId child) {
+  const auto key = ParseEntryKey(row.key);
+  if (!key) return Error(EBADMSG);
+  if (removed_.contains(key->parent)) {
+    Delete(work, tables::kEntries, row.key);  // went with its directory
+    return Ok();
+  }
   AGENTFS_TRY(MoveRow(work, tables::kEntries, row.key, child));
   return Ok();
 }
@@ -243,6 +250,7 @@ Result<void> GarbageCollector::MergeLayer(Layer* layer, Layer* child) {
 
 Result<void> GarbageCollector::MergeInto(const std::vector<Layer*>& run, Layer* child) {
   merging_.clear();
+  removed_.clear();
   for (const Layer* layer : run) merging_.insert(layer->id);
   // The newest first, so that of two versions the newer is already there.
   for (auto it = run.rbegin(); it != run.rend(); ++it) AGENTFS_TRY(MergeLayer(*it, child));

@@ -54,6 +54,7 @@ class GarbageCollector {
 
   VolumeState& volume_;
   absl::flat_hash_set<LayerId> merging_;
+  absl::flat_hash_set<NodeId> removed_;  // nodes that do not exist in the child
   GcReport report_;
 };
 
