@@ -95,7 +95,8 @@ TEST_P(FailingDiskTest, LosesNothingWhileItLives) {
     Crash();
     Open();
     ASSERT_FALSE(HasFatalFailure());
-    for (const FsckProblem& problem : volume_->Check(false).value().problems) {
+    const FsckReport report = volume_->Check(false).value();
+    for (const FsckProblem& problem : report.problems) {
       ADD_FAILURE() << "fsck: " << problem.what;
     }
     ExpectState(state);
