@@ -154,8 +154,8 @@ class ViewNode final : public Node {
   LayerId born;
   NodeId parent;  // a directory that names it; of a directory the one
   ContentId content_id;
-  uint64_t batch = 0;                // the last batch that holds anything of this node
-  Mutation* slot = nullptr;          // its record in that batch
+  uint64_t batch = 0;        // the last batch that holds anything of this node
+  Mutation* slot = nullptr;  // its record in that batch
   NodeXattrs xattrs;
   // Set once the node is unlinked while in use: the layers that have rows of it since.
   std::unique_ptr<std::vector<LayerId>> orphan_layers;
