@@ -4,6 +4,7 @@
 // threads against one.
 #include <benchmark/benchmark.h>
 
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <thread>
@@ -70,12 +71,13 @@ BenchVolume& Filled(StoreKind store, uint64_t count) {
   return *bench;
 }
 
-// By path of three components, in random order.
+// By path of three components; in random order, or a directory after the other.
 void BM_GetAttrByPath(benchmark::State& state) {
   const auto count = static_cast<uint64_t>(state.range(0));
   BenchVolume& bench = Filled(StoreKind::kMemory, count);
   const Files files(bench.shared_view());
-  const std::vector<std::string> paths = ShuffledPaths("t", count);
+  std::vector<std::string> paths = ShuffledPaths("t", count);
+  if (state.range(1) == 0) std::sort(paths.begin(), paths.end());
   uint64_t sum = 0, done = 0;
   const Stopwatch watch;
   const ThreadTime time;
@@ -128,38 +130,61 @@ void BM_ColdRead(benchmark::State& state) {
   state.counters["cpu_files/s"] = done / computing;
 }
 
-// Runs `work` in `threads` threads at once; gives the seconds.
+// What `threads` threads at once need for `operations` each.
+struct ThreadsTime {
+  double seconds = 0;    // by the clock, all of them
+  double computing = 0;  // processor time, the mean of the threads
+};
+
 template <typename Work>
-double InThreads(int threads, const Work& work) {
+ThreadsTime InThreads(int threads, const Work& work) {
   std::vector<std::thread> running;
+  std::vector<double> computing(static_cast<size_t>(threads));
+  const auto run = [&](int i) {
+    const ThreadTime time;
+    work(i);
+    computing[static_cast<size_t>(i)] = time.seconds();
+  };
   const Stopwatch watch;
-  for (int i = 1; i < threads; ++i) running.emplace_back([&work, i] { work(i); });
-  work(0);
+  for (int i = 1; i < threads; ++i) running.emplace_back([&run, i] { run(i); });
+  run(0);
   for (std::thread& thread : running) thread.join();
-  return watch.seconds();
+  ThreadsTime result{watch.seconds(), 0};
+  for (double one : computing) result.computing += one / threads;
+  return result;
 }
 
-void ReportThreads(benchmark::State& state, const std::string& name, double rate) {
+// speedup: by the clock; it needs as many idle processors as threads, and one for the committer.
+// cpu_speedup: what it would be if no thread had to wait for a processor.
+void ReportThreads(benchmark::State& state, const std::string& name, uint64_t operations,
+                   const ThreadsTime& time) {
+  const double all = static_cast<double>(operations) * static_cast<double>(state.range(0));
+  const double rate = all / time.seconds, cpu_rate = all / time.computing;
   state.counters["ops/s"] = rate;
-  if (state.range(0) == 1) Remember(name, rate);
-  if (state.range(0) != 1) state.counters["speedup"] = rate / Recall(name);
+  if (state.range(0) == 1) {
+    Remember(name, rate);
+    Remember(name + "cpu", cpu_rate);
+  } else {
+    state.counters["speedup"] = rate / Recall(name);
+    state.counters["cpu_speedup"] = cpu_rate / Recall(name + "cpu");
+  }
 }
 
 // Each thread in a directory of its own.
 void BM_CreateWriteThreads(benchmark::State& state) {
   const int threads = static_cast<int>(state.range(0));
   constexpr uint64_t kFiles = 50000;
-  double total = 0;
+  ThreadsTime total;
   for (auto _ : state) {
     BenchVolume bench(Roomy(StoreKind::kMemory));
-    const double seconds = InThreads(threads, [&](int i) {
+    const ThreadsTime time = InThreads(threads, [&](int i) {
       MakeFiles(bench.view(), "t" + std::to_string(i), kFiles, kFileBytes);
     });
-    state.SetIterationTime(seconds);
-    total += seconds;
+    state.SetIterationTime(time.seconds);
+    total.seconds += time.seconds;
+    total.computing += time.computing;
   }
-  ReportThreads(state, "threads/create",
-                static_cast<double>(state.iterations() * kFiles) * threads / total);
+  ReportThreads(state, "threads/create", state.iterations() * kFiles, total);
 }
 
 void BM_GetAttrThreads(benchmark::State& state) {
@@ -174,24 +199,53 @@ void BM_GetAttrThreads(benchmark::State& state) {
   const Files files(bench->shared_view());
   const std::vector<std::string> paths[] = {ShuffledPaths("t0", kFiles),
                                             ShuffledPaths("t1", kFiles)};
-  double total = 0;
+  ThreadsTime total;
   for (auto _ : state) {
-    const double seconds = InThreads(threads, [&](int i) {
+    const ThreadsTime time = InThreads(threads, [&](int i) {
       for (uint64_t round = 0; round < kRounds; ++round) {
         for (const std::string& path : paths[i]) Must(files.Resolve(path));
       }
     });
-    state.SetIterationTime(seconds);
-    total += seconds;
+    state.SetIterationTime(time.seconds);
+    total.seconds += time.seconds;
+    total.computing += time.computing;
   }
-  ReportThreads(state, "threads/getattr",
-                static_cast<double>(state.iterations() * kFiles * kRounds) * threads / total);
+  ReportThreads(state, "threads/getattr", state.iterations() * kFiles * kRounds, total);
+}
+
+// Names in a directory that is already known, each thread in its own.
+void BM_LookupThreads(benchmark::State& state) {
+  const int threads = static_cast<int>(state.range(0));
+  constexpr uint64_t kRounds = 4000;
+  BenchVolume bench(StoreKind::kMemory);
+  const Files files(bench.shared_view());
+  NodeRef directories[2];
+  for (int i = 0; i < 2; ++i) {
+    const std::string top = "t" + std::to_string(i);
+    MakeFiles(bench.view(), top, kFilesPerDirectory, 0);
+    directories[i] = Must(files.Resolve("/" + top + "/d0")).node;
+  }
+  bench.Settle();
+  std::vector<std::string> names;
+  for (uint64_t i = 0; i < kFilesPerDirectory; ++i) names.push_back("f" + std::to_string(i));
+  ThreadsTime total;
+  for (auto _ : state) {
+    const ThreadsTime time = InThreads(threads, [&](int i) {
+      for (uint64_t round = 0; round < kRounds; ++round) {
+        for (const std::string& name : names) Must(bench.view().Lookup({}, *directories[i], name));
+      }
+    });
+    state.SetIterationTime(time.seconds);
+    total.seconds += time.seconds;
+    total.computing += time.computing;
+  }
+  ReportThreads(state, "threads/lookup", state.iterations() * kFilesPerDirectory * kRounds, total);
 }
 
 // Nodes that are already known, as a mount does it: no path to walk from a common root.
 void BM_GetAttrNodesThreads(benchmark::State& state) {
   const int threads = static_cast<int>(state.range(0));
-  constexpr uint64_t kFiles = 1000, kRounds = 2000;
+  constexpr uint64_t kFiles = 1000, kRounds = 10000;
   BenchVolume bench(StoreKind::kMemory);
   const Files files(bench.shared_view());
   std::vector<NodeRef> nodes[2];
@@ -203,18 +257,18 @@ void BM_GetAttrNodesThreads(benchmark::State& state) {
     }
   }
   bench.Settle();
-  double total = 0;
+  ThreadsTime total;
   for (auto _ : state) {
-    const double seconds = InThreads(threads, [&](int i) {
+    const ThreadsTime time = InThreads(threads, [&](int i) {
       for (uint64_t round = 0; round < kRounds; ++round) {
         for (const NodeRef& node : nodes[i]) Must(bench.view().GetAttr(*node));
       }
     });
-    state.SetIterationTime(seconds);
-    total += seconds;
+    state.SetIterationTime(time.seconds);
+    total.seconds += time.seconds;
+    total.computing += time.computing;
   }
-  ReportThreads(state, "threads/getattr-nodes",
-                static_cast<double>(state.iterations() * kFiles * kRounds) * threads / total);
+  ReportThreads(state, "threads/getattr-nodes", state.iterations() * kFiles * kRounds, total);
 }
 
 constexpr int kMemory = static_cast<int>(StoreKind::kMemory);
@@ -238,8 +292,17 @@ BENCHMARK(BM_CreateWrite)
     ->UseManualTime()
     ->Iterations(1)
     ->Unit(benchmark::kMillisecond);
-BENCHMARK(BM_GetAttrByPath)->ArgName("files")->Arg(1000)->Iterations(1000)->UseRealTime();
-BENCHMARK(BM_GetAttrByPath)->ArgName("files")->Arg(1000000)->Iterations(2)->UseRealTime();
+BENCHMARK(BM_GetAttrByPath)
+    ->ArgNames({"files", "shuffled"})
+    ->Args({1000, 1})
+    ->Iterations(1000)
+    ->UseRealTime();
+BENCHMARK(BM_GetAttrByPath)
+    ->ArgNames({"files", "shuffled"})
+    ->Args({1000000, 0})
+    ->Args({1000000, 1})
+    ->Iterations(2)
+    ->UseRealTime();
 BENCHMARK(BM_ColdRead)
     ->ArgName("files")
     ->Arg(100000)
@@ -252,6 +315,7 @@ BENCHMARK(BM_CreateWriteThreads)
     ->Arg(2)
     ->UseManualTime()
     ->Iterations(4);
+BENCHMARK(BM_LookupThreads)->ArgName("threads")->Arg(1)->Arg(2)->UseManualTime()->Iterations(2);
 BENCHMARK(BM_GetAttrThreads)->ArgName("threads")->Arg(1)->Arg(2)->UseManualTime()->Iterations(2);
 BENCHMARK(BM_GetAttrNodesThreads)
     ->ArgName("threads")
