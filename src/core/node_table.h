@@ -20,7 +20,7 @@ namespace agentfs {
 class ViewNodes;
 class ViewNode;
 
-// Thread-safe. Its locks are leaves: nothing else is locked while one is held.
+// Thread-safe. Its locks are leaves: nothing but the lock of its pool is taken while one is held.
 class NodeTable {
  public:
   explicit NodeTable(ViewNodes& owner);
