@@ -325,6 +325,12 @@ int ReportUsage(const CLI::App& app, Context& context, const CLI::ParseError& er
     if (c == '\n') c = ' ';
   }
   const std::string name = CommandName(app);
+  // CLI11 only says that a command is missing; the word that is none says more.
+  const std::vector<std::string> strangers = app.remaining(true);
+  const bool no_command = dynamic_cast<const CLI::RequiredError*>(&error) != nullptr;
+  if (no_command && !strangers.empty() && !strangers[0].starts_with("-")) {
+    message = "there is no command '" + strangers[0] + "'";
+  }
   const std::string what =
       name == "agentfs" ? "usage" : name.substr(std::string("agentfs ").size());
   context.Report(Error(EINVAL, what + ": " + message, "'" + name + " --help' shows the usage"));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cstring>
+#include <string>
 
 #include "base/clock.h"
 #include "core/file_io.h"
@@ -197,7 +198,10 @@ Result<size_t> FileIo::Read(ViewNode& node, uint64_t offset, std::span<char> out
   // Large files are read without the lock; a file emptied meanwhile loses its object.
   Result<size_t> got = ReadOnce(node, offset, out);
   for (int i = 0; i < kObjectTries && got.code() == ENOENT; ++i) got = ReadOnce(node, offset, out);
-  return got;
+  if (got.code() != ENOENT) return got;
+  return Error(EIO,
+               "content of node " + std::to_string(node.id().value) + " is missing from objects/",
+               "run `agentfs fsck`");
 }
 
 Result<size_t> FileIo::ReadOnce(ViewNode& node, uint64_t offset, std::span<char> out) {

@@ -83,7 +83,8 @@ NodeRecord ViewNodes::ToRecord(const ViewNode& node) const {
   record.stored = node.stored;
   if (const FileContent* content = node.content()) {
     record.base_end = content->base_end;
-    if (content->object_layer == open_layer()) record.object = content->object;
+    const bool writes = content->object_layer == open_layer() && content->object_recorded;
+    if (writes) record.object = content->object;
   }
   if (node.base != nullptr) {
     record.has_base = true;
