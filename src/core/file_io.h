@@ -29,6 +29,10 @@ class FileIo {
   Result<size_t> Read(ViewNode& node, uint64_t offset, std::span<char> out);
   Result<size_t> WriteLocked(const Caller& caller, ViewNode& node, uint64_t offset,
                              std::span<const char> data);
+  // Copies between two large files by sharing what the host can share. False: it is not such a
+  // case, and nothing was done. Takes the nodes' locks itself.
+  Result<bool> CloneRange(const Caller& caller, ViewNode& source, uint64_t from, ViewNode& target,
+                          uint64_t to, uint64_t length);
   // Changes the size and the times; `with` is called in the same change, before the record is put.
   Result<void> SetSizeLocked(ViewNode& node, uint64_t size, const std::function<void()>& with);
   Result<void> AllocateLocked(const Caller& caller, ViewNode& node, AllocateMode mode,
@@ -41,8 +45,8 @@ class FileIo {
     enum class Source : uint8_t { kHole, kObject, kBase };
     Source source;
     ObjectId object;
-    uint64_t offset;
-    std::span<char> out;
+    uint64_t offset;  // in the file, and in its object or the base
+    uint64_t length;
   };
   // A node's base file, to be read without the node's lock.
   struct BaseSource {
@@ -55,8 +59,12 @@ class FileIo {
   Result<size_t> ReadOnce(ViewNode& node, uint64_t offset, std::span<char> out);
   Result<size_t> ReadChunksLocked(ViewNode& node, uint64_t offset, std::span<char> out);
   bool CopyKnownChunks(ViewNode& node, uint64_t offset, std::span<char> out);
-  Result<std::vector<Piece>> PiecesLocked(ViewNode& node, uint64_t offset, std::span<char> out);
-  Result<void> ReadPieces(const std::vector<Piece>& pieces, const BaseSource& base);
+  // Of a file that is kept in pages, or is the base's.
+  Result<std::vector<Piece>> PiecesLocked(ViewNode& node, uint64_t offset, uint64_t length);
+  // `out` begins where the first piece does.
+  Result<void> ReadPieces(const std::vector<Piece>& pieces, const BaseSource& base,
+                          std::span<char> out);
+  Result<std::shared_ptr<BaseFile>> OpenBase(const BaseSource& base);
   Result<size_t> ReadBase(const BaseSource& base, uint64_t offset, std::span<char> out);
   BaseSource BaseOfLocked(const ViewNode& node) const;
   // All of it, zeros past the end of the file.
@@ -78,6 +86,9 @@ class FileIo {
   // Puts a chunk's bytes into the current batch. `bytes` are the caller's alone.
   void QueueChunk(Journal::Change& change, ViewNode& node, uint64_t index, Buffer bytes);
   void StartChunks(ViewNode& node);
+
+  // The content has changed: its size, the times, the record.
+  void Written(Journal::Change& change, const Caller& caller, ViewNode& node, uint64_t size);
 
   // ---- file_object.cc
   // Makes the content pages in an object, sparse over the base. Changes nothing that can be seen.
@@ -101,6 +112,18 @@ class FileIo {
   void PutSpan(Journal::Change& change, ViewNode& node, uint64_t index);
   void ReclaimTail(ViewNode& node);
 
+  // ---- file_copy.cc
+  // A part of a host file, kept open, to be shared.
+  struct HostPart {
+    Piece piece;
+    std::shared_ptr<BlobObject> object;
+    std::shared_ptr<BaseFile> base;
+    int descriptor = -1;  // -1: a hole
+  };
+  Result<std::vector<HostPart>> HostParts(ViewNode& source, uint64_t offset, uint64_t length);
+  Result<void> ShareLocked(ViewNode& target, const std::vector<HostPart>& parts, uint64_t from,
+                           uint64_t to);
+
   // ---- file_size.cc
   // Makes a file whose content is the base's one of its own. Changes nothing that can be seen.
   Result<void> DetachLocked(ViewNode& node);
@@ -114,7 +137,6 @@ class FileIo {
                                  uint64_t end);
   Result<void> PunchPagesLocked(const Caller& caller, ViewNode& node, uint64_t offset,
                                 uint64_t end);
-  void Changed(Journal::Change& change, const Caller& caller, ViewNode& node);
   // The first piece of data that ends after `offset`, in order.
   using Extent = std::pair<uint64_t, uint64_t>;
   Result<std::optional<Extent>> NextDataLocked(ViewNode& node, uint64_t offset);

@@ -29,7 +29,7 @@ FileIo::BaseSource FileIo::BaseOfLocked(const ViewNode& node) const {
   return source;
 }
 
-Result<size_t> FileIo::ReadBase(const BaseSource& base, uint64_t offset, std::span<char> out) {
+Result<std::shared_ptr<BaseFile>> FileIo::OpenBase(const BaseSource& base) {
   auto drifted = [&] {
     return Error(EIO,
                  "/" + base.path +
@@ -46,7 +46,12 @@ Result<size_t> FileIo::ReadBase(const BaseSource& base, uint64_t offset, std::sp
     AGENTFS_ASSIGN(BaseStat stat, (*file)->Stat());
     if (!(stat.signature == *base.expected)) return drifted();
   }
-  return (*file)->Read(offset, out);
+  return file;
+}
+
+Result<size_t> FileIo::ReadBase(const BaseSource& base, uint64_t offset, std::span<char> out) {
+  AGENTFS_ASSIGN(auto file, OpenBase(base));
+  return file->Read(offset, out);
 }
 
 uint64_t FileIo::SizeLocked(ViewNode& node) {
@@ -111,56 +116,62 @@ Result<size_t> FileIo::ReadChunksLocked(ViewNode& node, uint64_t offset, std::sp
 }
 
 Result<std::vector<FileIo::Piece>> FileIo::PiecesLocked(ViewNode& node, uint64_t offset,
-                                                        std::span<char> out) {
+                                                        uint64_t length) {
   std::vector<Piece> pieces;
+  const uint64_t file_end = offset + length;
+  if (node.kind == ContentKind::kBase) {
+    pieces.push_back({Piece::Source::kBase, ObjectId(), offset, length});
+    return pieces;
+  }
   const uint64_t base_end = node.content() ? node.content()->base_end : 0;
-  auto add = [&](Piece::Source source, ObjectId object, size_t length) {
+  auto add = [&](Piece::Source source, ObjectId object, uint64_t bytes) {
     Piece* last = pieces.empty() ? nullptr : &pieces.back();
     if (last != nullptr && last->source == source && last->object == object) {
-      last->out = {last->out.data(), last->out.size() + length};
+      last->length += bytes;
     } else {
-      pieces.push_back({source, object, offset, out.first(length)});
+      pieces.push_back({source, object, offset, bytes});
     }
-    out = out.subspan(length);
-    offset += length;
+    offset += bytes;
   };
-  auto add_unmapped = [&](size_t length) {
-    const size_t base = offset < base_end ? std::min<uint64_t>(length, base_end - offset) : 0;
+  auto add_unmapped = [&](uint64_t bytes) {
+    const uint64_t base = offset < base_end ? std::min(bytes, base_end - offset) : 0;
     if (base > 0) add(Piece::Source::kBase, ObjectId(), base);
-    if (length > base) add(Piece::Source::kHole, ObjectId(), length - base);
+    if (bytes > base) add(Piece::Source::kHole, ObjectId(), bytes - base);
   };
-  while (!out.empty()) {
+  while (offset < file_end) {
     const uint64_t index = offset / kSpanSize;
     const uint64_t start = index * kSpanSize;
-    const uint64_t end = std::min(offset + out.size(), start + kSpanSize);
+    const uint64_t end = std::min(file_end, start + kSpanSize);
     AGENTFS_ASSIGN(Span * span, nodes_.LoadSpanLocked(node, index));
     for (const Run& run : span->runs) {
       const uint64_t run_start = start + uint64_t{run.start} * kPageSize;
       const uint64_t run_end = run_start + uint64_t{run.count} * kPageSize;
       if (run_end <= offset || run_start >= end) continue;
       if (run_start > offset) add_unmapped(run_start - offset);
-      const size_t length = std::min(run_end, end) - offset;
-      add(run.object ? Piece::Source::kObject : Piece::Source::kHole, run.object, length);
+      add(run.object ? Piece::Source::kObject : Piece::Source::kHole, run.object,
+          std::min(run_end, end) - offset);
     }
     if (offset < end) add_unmapped(end - offset);
   }
   return pieces;
 }
 
-Result<void> FileIo::ReadPieces(const std::vector<Piece>& pieces, const BaseSource& base) {
+Result<void> FileIo::ReadPieces(const std::vector<Piece>& pieces, const BaseSource& base,
+                                std::span<char> out) {
   for (const Piece& piece : pieces) {
+    const std::span<char> part = out.subspan(piece.offset - pieces[0].offset, piece.length);
     switch (piece.source) {
       case Piece::Source::kHole:
-        std::fill(piece.out.begin(), piece.out.end(), 0);
+        std::fill(part.begin(), part.end(), 0);
         break;
       case Piece::Source::kObject: {
         AGENTFS_ASSIGN(auto object, volume_.blobs->Open(piece.object));
-        AGENTFS_TRY(object->Read(piece.offset, piece.out));
+        AGENTFS_TRY(object->Read(piece.offset, part));
         break;
       }
       case Piece::Source::kBase: {
-        AGENTFS_ASSIGN(size_t got, ReadBase(base, piece.offset, piece.out));
-        std::fill(piece.out.begin() + static_cast<ptrdiff_t>(got), piece.out.end(), 0);
+        AGENTFS_ASSIGN(size_t got, ReadBase(base, piece.offset, part));
+        std::fill(part.begin() + static_cast<ptrdiff_t>(got), part.end(), 0);
         break;
       }
     }
@@ -182,8 +193,8 @@ Result<void> FileIo::ReadFullyLocked(ViewNode& node, uint64_t offset, std::span<
       AGENTFS_TRY(ReadChunksLocked(node, offset, out));
       return Ok();
     case ContentKind::kObject: {
-      AGENTFS_ASSIGN(auto pieces, PiecesLocked(node, offset, out));
-      return ReadPieces(pieces, BaseOfLocked(node));
+      AGENTFS_ASSIGN(auto pieces, PiecesLocked(node, offset, out.size()));
+      return ReadPieces(pieces, BaseOfLocked(node), out);
     }
     case ContentKind::kBase: {
       AGENTFS_ASSIGN(size_t got, ReadBase(BaseOfLocked(node), offset, out));
@@ -232,12 +243,12 @@ Result<size_t> FileIo::ReadOnce(ViewNode& node, uint64_t offset, std::span<char>
     out = out.first(std::min<uint64_t>(out.size(), node.size - offset));
     base = BaseOfLocked(node);
     if (node.kind == ContentKind::kObject) {
-      AGENTFS_ASSIGN(pieces, PiecesLocked(node, offset, out));
+      AGENTFS_ASSIGN(pieces, PiecesLocked(node, offset, out.size()));
     } else {
       AGENTFS_TRY(ReadFullyLocked(node, offset, out));
     }
   }
-  AGENTFS_TRY(ReadPieces(pieces, base));
+  AGENTFS_TRY(ReadPieces(pieces, base, out));
   if (touch) TouchAccessTime(node);
   return out.size();
 }

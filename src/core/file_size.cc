@@ -106,12 +106,6 @@ Result<void> FileIo::ShrinkSpansLocked(ViewNode& node, uint64_t size,
 
 // ---- holes
 
-void FileIo::Changed(Journal::Change& change, const Caller& caller, ViewNode& node) {
-  if (caller.uid != 0) ClearSetIdBits(caller, node);
-  node.mtime = node.ctime = Now();
-  nodes_.PutNode(change, node);
-}
-
 Result<void> FileIo::PunchChunksLocked(const Caller& caller, ViewNode& node, uint64_t offset,
                                        uint64_t end) {
   AGENTFS_ASSIGN(auto rows, nodes_.RowsFromLocked(node, tables::kData, offset / kChunkSize));
@@ -143,7 +137,7 @@ Result<void> FileIo::PunchChunksLocked(const Caller& caller, ViewNode& node, uin
                std::span(kZeros).first(std::min(to, filled) - from));
     }
   }
-  Changed(change, caller, node);
+  Written(change, caller, node, node.size);
   return Ok();
 }
 
@@ -178,7 +172,7 @@ Result<void> FileIo::PunchPagesLocked(const Caller& caller, ViewNode& node, uint
     MapInSpan(change, node, index, static_cast<uint32_t>(from - start),
               static_cast<uint32_t>(to - start), ObjectId());
   }
-  Changed(change, caller, node);
+  Written(change, caller, node, node.size);
   return Ok();
 }
 
@@ -187,14 +181,14 @@ Result<void> FileIo::PunchLocked(const Caller& caller, ViewNode& node, uint64_t 
   end = std::min(end, node.size);
   if (offset >= end) {
     Journal::Change change(nodes_.journal());
-    Changed(change, caller, node);
+    Written(change, caller, node, node.size);
     return Ok();
   }
   AGENTFS_TRY(DetachLocked(node));
   if (node.kind == ContentKind::kChunks) return PunchChunksLocked(caller, node, offset, end);
   if (node.kind == ContentKind::kObject) return PunchPagesLocked(caller, node, offset, end);
   Journal::Change change(nodes_.journal());
-  Changed(change, caller, node);
+  Written(change, caller, node, node.size);
   return Ok();
 }
 
@@ -216,7 +210,7 @@ Result<void> FileIo::AllocateLocked(const Caller& caller, ViewNode& node, Alloca
   };
   if (!keeps_size && end > node.size) return SetSizeLocked(node, end, touch);
   Journal::Change change(nodes_.journal());
-  Changed(change, caller, node);
+  Written(change, caller, node, node.size);
   return Ok();
 }
 

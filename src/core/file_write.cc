@@ -65,12 +65,16 @@ Result<size_t> FileIo::WriteLocked(const Caller& caller, ViewNode& node, uint64_
       StartChunks(node);
       PutChunks(change, node, offset, data);
     }
-    nodes_.SetSize(node, size);
-    if (caller.uid != 0) ClearSetIdBits(caller, node);
-    node.mtime = node.ctime = Now();
-    nodes_.PutNode(change, node);
+    Written(change, caller, node, size);
     return data.size();
   }
+}
+
+void FileIo::Written(Journal::Change& change, const Caller& caller, ViewNode& node, uint64_t size) {
+  nodes_.SetSize(node, size);
+  if (caller.uid != 0) ClearSetIdBits(caller, node);
+  node.mtime = node.ctime = Now();
+  nodes_.PutNode(change, node);
 }
 
 // ---- chunks

@@ -115,6 +115,13 @@ Result<uint64_t> View::CopyRange(const Caller& caller, Node& source, uint64_t so
     const uint64_t high = std::max(source_offset, target_offset);
     if (high - low < length) return Error(EINVAL);
   }
+  {
+    Operation operation(*this);
+    AGENTFS_TRY(Admit(Growth::kGrows));
+    AGENTFS_ASSIGN(const bool shared, io_.CloneRange(caller, AsViewNode(source), source_offset,
+                                                     AsViewNode(target), target_offset, length));
+    if (shared) return length;
+  }
   std::vector<char> buffer(std::min<uint64_t>(length, kCopyPiece));
   uint64_t copied = 0;
   while (copied < length) {
