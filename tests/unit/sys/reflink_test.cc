@@ -1,58 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Sharing blocks with a host file, on a loop-mounted XFS: needs root, mkfs.xfs and loop devices.
+// Sharing blocks with a host file.
 #include <fcntl.h>
 #include <gtest/gtest.h>
-#include <sys/mount.h>
-#include <sys/statvfs.h>
 #include <unistd.h>
 
-#include <cstdlib>
-
 #include "agentfs/blob_store.h"
-#include "scratch.h"
+#include "xfs_mount.h"
 
 namespace agentfs {
 namespace {
 
-bool Shell(const std::string& command) {
-  return std::system((command + " >/dev/null 2>&1").c_str()) == 0;
-}
-
-class ReflinkTest : public testing::Test {
- protected:
-  void SetUp() override {
-    if (::geteuid() != 0) GTEST_SKIP() << "mounting needs root";
-    WriteHostFile(host_ / "disk", "");
-    ASSERT_EQ(::truncate((host_ / "disk").c_str(), 400 << 20), 0);
-    MakeHostDirectory(mount_);
-    if (!Shell("PATH=$PATH:/usr/sbin:/sbin mkfs.xfs -q -m reflink=1 '" + (host_ / "disk") + "'")) {
-      GTEST_SKIP() << "mkfs.xfs does not work here";
-    }
-    // mount(8) makes the loop device and umount(2) frees it again (autoclear).
-    if (!Shell("mount -o loop '" + (host_ / "disk") + "' '" + mount_ + "'")) {
-      GTEST_SKIP() << "a loop mount of XFS does not work here";
-    }
-    mounted_ = true;
-  }
-
-  void TearDown() override {
-    if (mounted_) {
-      EXPECT_EQ(::umount2(mount_.c_str(), 0), 0);
-    }
-  }
-
-  uint64_t FreeBytes() const {
-    struct statvfs fs = {};
-    ::sync();
-    EXPECT_EQ(::statvfs(mount_.c_str(), &fs), 0);
-    return uint64_t{fs.f_bfree} * fs.f_frsize;
-  }
-
-  Scratch host_;
-  const std::string mount_ = host_ / "mount";
-  bool mounted_ = false;
-};
+using ReflinkTest = XfsMountTest;
 
 TEST_F(ReflinkTest, CloneRangeSharesAlignedAndUnalignedRanges) {
   constexpr uint64_t kSize = 32 << 20;
