@@ -135,8 +135,8 @@ class ViewNode final : public Node {
   uint32_t users() const { return references_.load(std::memory_order_acquire) - pins.load(); }
   std::atomic<uint32_t> pins{0};
 
-  // Guards everything below. Order: a directory before its children; two directories as
-  // LockPair does (docs/design/locking.md).
+  // Guards everything below. Order: a directory before its children, a directory before a file
+  // (docs/design/locking.md has the rest).
   mutable absl::Mutex mu;
 
   // First what every look at the node needs: it is found in memory far more often than changed.
