@@ -307,9 +307,9 @@ void ViewNodes::Evict(size_t wanted) {
   std::vector<NodeRef> directories = table_.All();
   std::erase_if(directories, [](const NodeRef& ref) {
     ViewNode& node = AsViewNode(*ref);
-    if (!node.mu.ReaderTryLock()) return true;
+    if (!node.mu.TryLock()) return true;
     const bool directory = node.directory() != nullptr;
-    node.mu.ReaderUnlock();
+    node.mu.Unlock();
     return !directory;
   });
   while (wanted > 0 && !directories.empty()) {
