@@ -73,7 +73,7 @@ class View final : public FileSystem {
   // ---- for the volume
   ViewNodes& nodes() { return nodes_; }
   // Runs `change` while no operation is under way.
-  void WithoutOperations(const std::function<void()>& change);
+  void WithoutOperations(const std::function<void()>& change) ABSL_NO_THREAD_SAFETY_ANALYSIS;
   std::atomic<uint32_t> handles{0};  // given out and not given back
 
  private:
@@ -105,7 +105,9 @@ class View final : public FileSystem {
   Result<NodeRef> NodeOf(ViewNode& parent, std::string_view name, const Name& found);
   Result<Found> MakeNew(const Caller&, Node& parent, std::string_view name, const NewNode& what);
   Result<void> PrepareNew(const Caller&, ViewNode& parent) const;
-  NodeRef MakeNodeLocked(const Caller&, const ViewNode& parent, const NewNode& what);
+  // Returns it locked.
+  NodeRef MakeNodeLocked(const Caller&, const ViewNode& parent,
+                         const NewNode& what) ABSL_NO_THREAD_SAFETY_ANALYSIS;
   Result<void> RemoveName(const Caller&, Node& parent, std::string_view name, bool directory);
   Result<void> CheckRemove(const Caller&, ViewNode& parent, ViewNode& child, bool directory);
   void SetEntry(Journal::Change& change, ViewNode& parent, std::string_view name, const Name& found,
