@@ -44,7 +44,16 @@ std::string JoinBasePath(const std::string& directory, std::string_view name) {
 ViewNodes::ViewNodes(VolumeState& volume, Layer* layer, Access access)
     : volume_(volume), access_(access), layer_(layer), table_(*this) {}
 
-ViewNodes::~ViewNodes() { volume_.content_cache.Forget(*this); }
+ViewNodes::~ViewNodes() {
+  volume_.content_cache.Forget(*this);
+  // In a damaged store a directory may be below itself, and then hold itself in memory.
+  for (const NodeRef& ref : table_.All()) {
+    ViewNode& node = AsViewNode(*ref);
+    NodePart part;  // destroyed after the lock is released
+    absl::MutexLock lock(&node.mu);
+    if (node.directory() != nullptr) part = std::move(node.part);
+  }
+}
 
 // ---- versions
 
