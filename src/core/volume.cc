@@ -266,10 +266,15 @@ Result<void> VolumeImpl::DropIdleViews() {
   return Ok();
 }
 
-// On the committer's thread: keeps memory within its bounds.
+// On the committer's thread.
 void VolumeImpl::AfterCommit() {
   state_->content_cache.Trim();
   if (!mu_.TryLock()) return;  // no view may go away meanwhile
+  EvictNodesLocked();
+  mu_.Unlock();
+}
+
+void VolumeImpl::EvictNodesLocked() {
   size_t cached = 0;
   std::vector<View*> views;
   for (auto& [name, branch] : branches_) views.push_back(branch.view.get());
@@ -283,7 +288,6 @@ void VolumeImpl::AfterCommit() {
       if (view != nullptr) view->nodes().Evict(wanted * view->nodes().table().size() / cached + 1);
     }
   }
-  mu_.Unlock();
 }
 
 // ---- figures and the end
@@ -292,6 +296,9 @@ Result<VolumeStats> VolumeImpl::GetStats() {
   VolumeStats stats;
   AGENTFS_ASSIGN(Store::Usage usage, state_->store->GetUsage());
   absl::MutexLock lock(&mu_);
+  // The figures of memory must not depend on how far the committer is with this.
+  state_->content_cache.Trim();
+  EvictNodesLocked();
   stats.branches = branches_.size();
   stats.snapshots = snapshots_.size();
   stats.nodes = static_cast<uint64_t>(state_->node_records.load());

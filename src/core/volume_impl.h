@@ -62,6 +62,8 @@ class VolumeImpl final : public Volume {
   Result<void> LoadChangedBaseNodes();
   void StartJournal();
   void AfterCommit();
+  // Drops nodes that nobody uses past the number that may be kept.
+  void EvictNodesLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   std::shared_ptr<FileSystem> Handle(View* view);
   Result<void> DropIdleViews() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
