@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A mount: a view (or all branches and snapshots of a volume) shown by the kernel at a mount
+// point, from Start until it is unmounted, by us or by somebody else.
+//
+// Thread-safe. What is behind the mount (views, volume) is held until the Mount is destroyed. A
+// thread that uses the mount point must not be one that the mount waits for: do not call these
+// functions while holding locks that requests of the mount may need.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "agentfs/filesystem.h"
+#include "agentfs/ids.h"
+#include "agentfs/result.h"
+#include "agentfs/volume.h"
+
+namespace agentfs::fuse {
+
+// How files are opened and their data moved; `bulk` needs privilege.
+enum class Profile : uint8_t { kDefault, kBulk };
+
+// Who asks through ioctl on .agentfs/control.
+struct ControlCaller {
+  uint32_t uid = 0;
+  uint32_t gid = 0;
+  uint32_t pid = 0;
+  std::string view;  // the branch or snapshot whose .agentfs it is: what the caller may act on
+};
+// A request of the control plane in, its answer out. Called on a request's thread: it must not
+// touch the mount itself. Answers of more than kMaxControlBytes cannot be given: EMSGSIZE.
+using ControlHandler =
+    std::function<Result<std::string>(const ControlCaller& caller, std::string_view request)>;
+inline constexpr size_t kMaxControlBytes = 16 * 1024 - 16;
+
+// What is shown.
+struct MountSource {
+  // The root of the mount. Null: the root is a directory with branches/NAME and snapshots/NAME of
+  // the volume, each with node ids of its own; a branch made later appears at once.
+  std::shared_ptr<FileSystem> view;
+  std::string view_name;  // the branch's or snapshot's
+  // For branches/, snapshots/ and .agentfs/snapshots/. May be null with a view: no snapshots then.
+  std::shared_ptr<Volume> volume;
+};
+
+struct MountOptions {
+  std::string mount_point;
+  std::string source = "agentfs";  // shown by mount(8) and df(1)
+  bool read_only = false;
+  bool allow_other = false;
+  Profile profile = Profile::kDefault;
+  // Features to do without although the kernel has them; names as in Capabilities().
+  std::vector<std::string> without;
+  ControlHandler control;  // may be empty
+};
+
+// How often the kernel asked for an operation ("LOOKUP") since Start.
+struct OperationCount {
+  std::string_view operation;
+  uint64_t count = 0;
+};
+struct MountStats {
+  std::vector<OperationCount> operations;  // those that came, most frequent first
+  uint64_t inodes = 0;                     // known to the kernel
+};
+
+enum class UnmountMode : uint8_t {
+  kPlain,  // EBUSY while something uses it
+  kLazy,   // out of the tree at once, gone with the last user
+};
+
+class Mount {
+ public:
+  // When it returns, the mount point shows the source. Errors say what to do: ENOENT, ENOTDIR,
+  // EPERM, ENODEV (no FUSE here), EBUSY.
+  static Result<std::unique_ptr<Mount>> Start(MountSource source, MountOptions options);
+  // Unmounts lazily if nobody has, and waits for the last request.
+  virtual ~Mount() = default;
+
+  virtual Result<void> Unmount(UnmountMode mode) = 0;
+  // Whether the kernel still has it.
+  virtual bool alive() const = 0;
+  // Returns when the kernel has let go of it.
+  virtual void WaitUntilEnded() = 0;
+
+  virtual const MountOptions& options() const = 0;
+  // What was negotiated with the kernel: "io_uring", "no-open", ...
+  virtual std::vector<std::string> Capabilities() const = 0;
+  virtual MountStats Stats() const = 0;
+
+  // ---- what changed behind the kernel's back. Queued and sent by a thread of the mount's own, in
+  // order; may be called from anywhere. Nodes that the kernel does not know cost nothing.
+
+  // Attributes and data of the node, in every view of this mount that shows it.
+  virtual void Invalidate(NodeId node) = 0;
+  // What `name` stands for in a directory.
+  virtual void InvalidateEntry(NodeId parent, std::string_view name) = 0;
+  // Everything (a restore).
+  virtual void InvalidateAll() = 0;
+  // Returns when everything queued so far has been sent.
+  virtual void FlushInvalidations() = 0;
+};
+
+}  // namespace agentfs::fuse
