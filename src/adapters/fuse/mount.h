@@ -3,9 +3,9 @@
 // A mount: a view (or all branches and snapshots of a volume) shown by the kernel at a mount
 // point, from Start until it is unmounted, by us or by somebody else.
 //
-// Thread-safe. What is behind the mount (views, volume) is held until the Mount is destroyed. A
-// thread that uses the mount point must not be one that the mount waits for: do not call these
-// functions while holding locks that requests of the mount may need.
+// Thread-safe. Views are held until the Mount is destroyed. A thread that uses the mount point must
+// not be one that the mount waits for: do not call these functions while holding locks that
+// requests of the mount may need.
 #pragma once
 
 #include <cstdint>
@@ -44,8 +44,9 @@ struct MountSource {
   // the volume, each with node ids of its own; a branch made later appears at once.
   std::shared_ptr<FileSystem> view;
   std::string view_name;  // the branch's or snapshot's
-  // For branches/, snapshots/ and .agentfs/snapshots/. May be null with a view: no snapshots then.
-  std::shared_ptr<Volume> volume;
+  // For branches/, snapshots/ and .agentfs/snapshots/; it outlives the mount. May be null with a
+  // view: no snapshots then.
+  Volume* volume = nullptr;
 };
 
 struct MountOptions {
