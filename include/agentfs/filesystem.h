@@ -17,6 +17,7 @@
 #include <utility>
 #include <vector>
 
+#include "agentfs/change_observer.h"
 #include "agentfs/result.h"
 #include "agentfs/store.h"
 #include "agentfs/types.h"
@@ -156,6 +157,10 @@ class FileSystem {
   virtual Result<void> Sync(Node& node) = 0;
 
   virtual Result<FsStats> StatFs() = 0;
+
+  // Each waits for the operations under way; the observer is not called after its removal.
+  virtual void AddObserver(ChangeObserver& observer) = 0;
+  virtual void RemoveObserver(ChangeObserver& observer) = 0;
 };
 
 }  // namespace agentfs

@@ -57,6 +57,7 @@ struct Caller {
   std::span<const uint32_t> groups = {};  // supplementary; the caller keeps them alive
   uint32_t umask = 022;
   uint32_t pid = 0;
+  uint64_t origin = 0;  // told to observers of the change, so that they know their own
 
   bool InGroup(uint32_t group) const {
     if (group == gid) return true;

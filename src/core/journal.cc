@@ -218,7 +218,7 @@ void Journal::Cycle(Durability durability) {
 std::unique_ptr<Journal::Pending> Journal::Cut() {
   hooks_.before_seal();
   auto next = std::make_unique<Pending>();
-  absl::MutexLock gate(&gate_);
+  Exclusive gate(*this);
   hooks_.at_seal();
   absl::MutexLock lock(&append_mu_);
   next->sequence = current_->sequence + 1;

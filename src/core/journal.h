@@ -19,6 +19,7 @@
 #include "agentfs/filesystem.h"
 #include "agentfs/result.h"
 #include "agentfs/store.h"
+#include "base/sharded_mutex.h"
 #include "core/node.h"
 
 namespace agentfs {
@@ -151,7 +152,7 @@ class Journal {
   const Hooks hooks_;
 
   // Lock order: node locks, gate_, then append_mu_ or mu_.
-  absl::Mutex gate_;
+  ShardedMutex gate_;
   absl::Mutex append_mu_ ABSL_ACQUIRED_AFTER(gate_);
   // The batch being filled. Replaced under gate_; appended to under append_mu_.
   std::unique_ptr<Pending> current_ ABSL_GUARDED_BY(append_mu_);

@@ -7,7 +7,6 @@
 // rows under one Journal::Change, which cannot fail.
 #pragma once
 
-#include <array>
 #include <atomic>
 #include <functional>
 #include <memory>
@@ -17,6 +16,7 @@
 
 #include "absl/synchronization/mutex.h"
 #include "agentfs/filesystem.h"
+#include "base/sharded_mutex.h"
 #include "core/file_io.h"
 #include "core/view_nodes.h"
 
@@ -69,19 +69,22 @@ class View final : public FileSystem {
                              uint64_t target_offset, uint64_t length) override;
   Result<void> Sync(Node& node) override;
   Result<FsStats> StatFs() override;
+  void AddObserver(ChangeObserver& observer) override;
+  void RemoveObserver(ChangeObserver& observer) override;
 
   // ---- for the volume
   ViewNodes& nodes() { return nodes_; }
   // Runs `change` while no operation is under way.
-  void WithoutOperations(const std::function<void()>& change) ABSL_NO_THREAD_SAFETY_ANALYSIS;
+  void WithoutOperations(const std::function<void()>& change);
+  // Within WithoutOperations: from now on this is the view of `layer`.
+  void Reset(Layer* layer, uint64_t batch) ABSL_NO_THREAD_SAFETY_ANALYSIS {
+    nodes_.Reset(layer, batch);
+    Notify({.kind = ChangeEvent::Kind::kReset});
+  }
   std::atomic<uint32_t> handles{0};  // given out and not given back
 
  private:
-  // An operation under way; the outermost lock. Sharded, so that readers do not meet.
   class Operation;
-  struct alignas(64) OperationLock {
-    absl::Mutex mu;
-  };
 
   // What a name in a locked, loaded directory stands for.
   struct Name {
@@ -98,6 +101,22 @@ class View final : public FileSystem {
   };
 
   Result<void> Admit(Growth growth);
+  void Notify(const ChangeEvent& event) const ABSL_SHARED_LOCKS_REQUIRED(operations_) {
+    for (ChangeObserver* observer : observers_) observer->Changed(event);
+  }
+  void NotifyNode(ChangeEvent::Kind kind, const Caller& caller, const ViewNode& node) const
+      ABSL_SHARED_LOCKS_REQUIRED(operations_) {
+    Notify({.kind = kind, .origin = caller.origin, .node = node.id()});
+  }
+  void NotifyName(ChangeEvent::Kind kind, const Caller& caller, const ViewNode& node,
+                  const ViewNode& parent, std::string_view name) const
+      ABSL_SHARED_LOCKS_REQUIRED(operations_) {
+    Notify({.kind = kind,
+            .origin = caller.origin,
+            .node = node.id(),
+            .parent = parent.id(),
+            .name = name});
+  }
 
   // ---- view_names.cc
   Result<NodeLock> LockDirectory(ViewNode& node, LockMode mode);
@@ -138,7 +157,10 @@ class View final : public FileSystem {
     std::vector<NodeId> ancestors = {};  // of the parent, itself among them; if the parents differ
   };
   Result<NodeRef> NodeOfSide(const RenameSide& side, ViewNode& other_parent);
-  Result<void> RenameLocked(const Caller&, RenameSide& from, RenameSide& to, RenameMode mode);
+  Result<void> RenameLocked(const Caller&, RenameSide& from, RenameSide& to, RenameMode mode)
+      ABSL_SHARED_LOCKS_REQUIRED(operations_);
+  void NotifyRename(ChangeEvent::Kind kind, const Caller& caller, const RenameSide& from,
+                    const RenameSide& to) const ABSL_SHARED_LOCKS_REQUIRED(operations_);
   Result<void> CheckRename(const Caller&, const RenameSide& from, const RenameSide& to,
                            RenameMode mode);
   // From the directory up to the root, both included.
@@ -155,19 +177,23 @@ class View final : public FileSystem {
   NodeRef root_;
   // Held by renames between two directories; before any node's lock.
   absl::Mutex rename_mu_;
-  std::array<OperationLock, 8> operations_;
+  ShardedMutex operations_;  // shared by every operation under way; the outermost lock
+  std::vector<ChangeObserver*> observers_ ABSL_GUARDED_BY(operations_);
 };
 
 // Every entry point of the view holds one.
-class View::Operation {
+class ABSL_SCOPED_LOCKABLE View::Operation {
  public:
-  explicit Operation(View& view);
-  ~Operation() { mu_.ReaderUnlock(); }
+  explicit Operation(View& view) ABSL_SHARED_LOCK_FUNCTION(view.operations_)
+      : mu_(view.operations_) {
+    mu_.ReaderLock();
+  }
+  ~Operation() ABSL_UNLOCK_FUNCTION() { mu_.ReaderUnlock(); }
   Operation(const Operation&) = delete;
   Operation& operator=(const Operation&) = delete;
 
  private:
-  absl::Mutex& mu_;
+  ShardedMutex& mu_;
 };
 
 }  // namespace agentfs

@@ -92,6 +92,8 @@ Result<Attr> View::SetAttr(const Caller& caller, Node& base_node, const AttrChan
     ApplyAttr(caller, node, change);
     nodes_.PutNode(journal_change, node);
   }
+  NotifyNode(change.size ? ChangeEvent::Kind::kContent : ChangeEvent::Kind::kAttributes, caller,
+             node);
   return nodes_.AttrLocked(node);
 }
 
@@ -140,11 +142,14 @@ Result<void> View::SetXattr(const Caller& caller, Node& base_node, std::string_v
   if (mode == XattrMode::kCreate && exists) return Error(EEXIST);
   if (mode == XattrMode::kReplace && !exists) return Error(ENODATA);
   Buffer bytes = Buffer::Copy(value);
-  Journal::Change change(nodes_.journal());
-  node.ctime = Now();
-  nodes_.PutNode(change, node);
-  nodes_.PutXattr(change, node, name, &bytes);
-  node.xattrs.edit()[std::string(name)] = std::move(bytes);
+  {
+    Journal::Change change(nodes_.journal());
+    node.ctime = Now();
+    nodes_.PutNode(change, node);
+    nodes_.PutXattr(change, node, name, &bytes);
+    node.xattrs.edit()[std::string(name)] = std::move(bytes);
+  }
+  NotifyNode(ChangeEvent::Kind::kAttributes, caller, node);
   return Ok();
 }
 
@@ -157,12 +162,15 @@ Result<void> View::RemoveXattr(const Caller& caller, Node& base_node, std::strin
   AGENTFS_TRY(nodes_.PrepareRecordLocked(node));
   AGENTFS_TRY(nodes_.LoadXattrsLocked(node));
   if (!node.xattrs.get().contains(name)) return Error(ENODATA);
-  Journal::Change change(nodes_.journal());
-  node.ctime = Now();
-  nodes_.PutNode(change, node);
-  nodes_.PutXattr(change, node, name, nullptr);
-  XattrMap& xattrs = node.xattrs.edit();
-  xattrs.erase(xattrs.find(name));
+  {
+    Journal::Change change(nodes_.journal());
+    node.ctime = Now();
+    nodes_.PutNode(change, node);
+    nodes_.PutXattr(change, node, name, nullptr);
+    XattrMap& xattrs = node.xattrs.edit();
+    xattrs.erase(xattrs.find(name));
+  }
+  NotifyNode(ChangeEvent::Kind::kAttributes, caller, node);
   return Ok();
 }
 

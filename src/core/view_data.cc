@@ -67,7 +67,9 @@ Result<size_t> View::Write(const Caller& caller, Node& base_node, uint64_t offse
   ViewNode& node = AsViewNode(base_node);
   AGENTFS_ASSIGN(NodeLock lock, NodeLock::Take(nodes_, node, LockMode::kExclusive));
   AGENTFS_TRY(CheckRegular(node));
-  return io_.WriteLocked(caller, node, offset, data);
+  Result<size_t> written = io_.WriteLocked(caller, node, offset, data);
+  if (written.ok()) NotifyNode(ChangeEvent::Kind::kContent, caller, node);
+  return written;
 }
 
 Result<uint64_t> View::Append(const Caller& caller, Node& base_node, std::span<const char> data) {
@@ -78,6 +80,7 @@ Result<uint64_t> View::Append(const Caller& caller, Node& base_node, std::span<c
   AGENTFS_TRY(CheckRegular(node));
   AGENTFS_ASSIGN(Attr attr, nodes_.AttrLocked(node));
   AGENTFS_TRY(io_.WriteLocked(caller, node, attr.size, data));
+  NotifyNode(ChangeEvent::Kind::kContent, caller, node);
   return attr.size;
 }
 
@@ -89,7 +92,9 @@ Result<void> View::Allocate(const Caller& caller, Node& base_node, AllocateMode 
   AGENTFS_ASSIGN(NodeLock lock, NodeLock::Take(nodes_, node, LockMode::kExclusive));
   if (node.IsDirectory()) return Error(EISDIR);
   if (!node.IsRegular()) return Error(ENODEV);
-  return io_.AllocateLocked(caller, node, mode, offset, length);
+  AGENTFS_TRY(io_.AllocateLocked(caller, node, mode, offset, length));
+  NotifyNode(ChangeEvent::Kind::kContent, caller, node);
+  return Ok();
 }
 
 Result<uint64_t> View::Seek(Node& base_node, uint64_t offset, SeekTarget target) {
@@ -120,7 +125,10 @@ Result<uint64_t> View::CopyRange(const Caller& caller, Node& source, uint64_t so
     AGENTFS_TRY(Admit(Growth::kGrows));
     AGENTFS_ASSIGN(const bool shared, io_.CloneRange(caller, AsViewNode(source), source_offset,
                                                      AsViewNode(target), target_offset, length));
-    if (shared) return length;
+    if (shared) {
+      NotifyNode(ChangeEvent::Kind::kContent, caller, AsViewNode(target));
+      return length;
+    }
   }
   std::vector<char> buffer(std::min<uint64_t>(length, kCopyPiece));
   uint64_t copied = 0;

@@ -3,7 +3,6 @@
 // Names: looking up, making, linking, removing.
 #include <unistd.h>
 
-#include <atomic>
 #include <utility>
 
 #include "agentfs/path.h"
@@ -17,12 +16,6 @@ namespace {
 
 constexpr uint32_t kMaxLinks = 65000;
 constexpr size_t kMaxTarget = 4095;
-
-size_t NextShard() {
-  static std::atomic<size_t> next{0};
-  static thread_local const size_t mine = next.fetch_add(1);
-  return mine;
-}
 
 // Where the base's error only says that there is nothing to see.
 bool MeansAbsent(int code) {
@@ -43,15 +36,24 @@ View::View(VolumeState& volume, Layer* layer, ViewNodes::Access access)
 
 View::~View() = default;
 
-View::Operation::Operation(View& view)
-    : mu_(view.operations_[NextShard() % view.operations_.size()].mu) {
-  mu_.ReaderLock();
+void View::WithoutOperations(const std::function<void()>& change) {
+  operations_.Lock();
+  change();
+  operations_.Unlock();
 }
 
-void View::WithoutOperations(const std::function<void()>& change) {
-  for (auto& lock : operations_) lock.mu.Lock();
-  change();
-  for (auto& lock : operations_) lock.mu.Unlock();
+void View::AddObserver(ChangeObserver& observer) {
+  WithoutOperations([&] {
+    operations_.AssertHeld();
+    observers_.push_back(&observer);
+  });
+}
+
+void View::RemoveObserver(ChangeObserver& observer) {
+  WithoutOperations([&] {
+    operations_.AssertHeld();
+    std::erase(observers_, &observer);
+  });
 }
 
 Result<void> View::Admit(Growth growth) {
@@ -265,6 +267,7 @@ Result<Found> View::MakeNew(const Caller& caller, Node& parent_node, std::string
     if (node.IsDirectory() && parent.nlink >= 2) ++parent.nlink;
     TouchDirectory(change, parent, node.ctime);
   }
+  NotifyName(ChangeEvent::Kind::kCreated, caller, node, parent, name);
   AGENTFS_ASSIGN(Attr attr, nodes_.AttrLocked(node));
   return Found{std::move(ref), attr};
 }
@@ -350,6 +353,7 @@ Result<Attr> View::Link(const Caller& caller, Node& target, Node& parent_node,
     nodes_.PutNode(change, node);
     TouchDirectory(change, parent, node.ctime);
   }
+  NotifyName(ChangeEvent::Kind::kCreated, caller, node, parent, name);
   return nodes_.AttrLocked(node);
 }
 
@@ -389,12 +393,15 @@ Result<void> View::RemoveName(const Caller& caller, Node& parent_node, std::stri
   AGENTFS_TRY(CheckRemove(caller, parent, child, directory));
   AGENTFS_TRY(nodes_.PrepareRecordLocked(parent));
   if (!directory && child.nlink > 1) AGENTFS_TRY(nodes_.PrepareRecordLocked(child));
-  Journal::Change change(nodes_.journal());
-  const Timestamp now = Now();
-  RemoveEntry(change, parent, name, found);
-  if (directory && parent.nlink > 2) --parent.nlink;
-  DropLink(change, child, now);
-  TouchDirectory(change, parent, now);
+  {
+    Journal::Change change(nodes_.journal());
+    const Timestamp now = Now();
+    RemoveEntry(change, parent, name, found);
+    if (directory && parent.nlink > 2) --parent.nlink;
+    DropLink(change, child, now);
+    TouchDirectory(change, parent, now);
+  }
+  NotifyName(ChangeEvent::Kind::kRemoved, caller, child, parent, name);
   return Ok();
 }
 

@@ -112,13 +112,27 @@ Result<void> View::RenameLocked(const Caller& caller, RenameSide& from, RenameSi
   if (mode == RenameMode::kExchange) {
     AGENTFS_TRY(nodes_.PrepareRecordLocked(AsViewNode(*to.node)));
     Exchange(from, to);
+    NotifyRename(ChangeEvent::Kind::kExchanged, caller, from, to);
     return Ok();
   }
   if (to.node && AsViewNode(*to.node).nlink > 1 && !AsViewNode(*to.node).IsDirectory()) {
     AGENTFS_TRY(nodes_.PrepareRecordLocked(AsViewNode(*to.node)));
   }
   Replace(from, to);
+  NotifyRename(ChangeEvent::Kind::kRenamed, caller, from, to);
   return Ok();
+}
+
+void View::NotifyRename(ChangeEvent::Kind kind, const Caller& caller, const RenameSide& from,
+                        const RenameSide& to) const {
+  Notify({.kind = kind,
+          .origin = caller.origin,
+          .node = from.node->id(),
+          .parent = from.parent.id(),
+          .name = from.name,
+          .new_parent = to.parent.id(),
+          .new_name = to.name,
+          .replaced = to.node ? to.node->id() : NodeId()});
 }
 
 // In the order in which Linux looks.

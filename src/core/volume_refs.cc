@@ -276,7 +276,7 @@ Result<void> VolumeImpl::Restore(std::string_view name, std::string_view ref) {
   branch->view->WithoutOperations([&] {
     const uint64_t batch = state_->journal->AppendedBatch();
     swap();
-    branch->view->nodes().Reset(open, batch);
+    branch->view->Reset(open, batch);
   });
   return Ok();
 }

@@ -68,6 +68,8 @@ class FakeFs : public FileSystem {
                              uint64_t target_offset, uint64_t length) override;
   Result<void> Sync(Node& node) override;
   Result<FsStats> StatFs() override;
+  void AddObserver(ChangeObserver&) override {}
+  void RemoveObserver(ChangeObserver&) override {}
 
  private:
   FakeNode* NewNode(const Caller& caller, uint32_t mode);
