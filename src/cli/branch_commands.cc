@@ -38,7 +38,7 @@ Json ToJson(const BranchInfo& branch, const std::map<LayerId, std::string>& snap
 }  // namespace
 
 Result<int> RunBranchCreate(Context& context, const BranchOptions& options) {
-  AGENTFS_ASSIGN(auto session, Session::Open(context));
+  AGENTFS_ASSIGN(auto session, Session::Open(context, Access::kWrite));
   AGENTFS_ASSIGN(BranchInfo branch,
                  context.Explain("branch", options.name,
                                  session->volume().CreateBranch(options.name, options.from)));
@@ -53,7 +53,7 @@ Result<int> RunBranchCreate(Context& context, const BranchOptions& options) {
 }
 
 Result<int> RunBranchList(Context& context, const BranchOptions&) {
-  AGENTFS_ASSIGN(auto session, Session::Open(context));
+  AGENTFS_ASSIGN(auto session, Session::Open(context, Access::kRead));
   const auto branches = session->volume().ListBranches();
   const auto snapshots = SnapshotNames(session->volume());
   AGENTFS_TRY(session->Close());
@@ -74,7 +74,7 @@ Result<int> RunBranchList(Context& context, const BranchOptions&) {
 }
 
 Result<int> RunBranchDelete(Context& context, const BranchOptions& options) {
-  AGENTFS_ASSIGN(auto session, Session::Open(context));
+  AGENTFS_ASSIGN(auto session, Session::Open(context, Access::kWrite));
   auto deleted = session->volume().DeleteBranch(options.name);
   if (deleted.code() == ENOENT && options.force) deleted = Ok();
   AGENTFS_TRY(context.Explain("branch", options.name, std::move(deleted)));

@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <functional>
 #include <memory>
+#include <sstream>
 
 #include "cli/commands.h"
 #include "cli/fs_commands.h"
@@ -347,7 +348,9 @@ std::optional<int> ParseCommandLine(std::vector<std::string> arguments, Context&
   try {
     app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));
   } catch (const CLI::Success& asked) {  // --help, --version
-    return app.exit(asked);
+    std::ostringstream text;
+    app.exit(asked, text, text);
+    return context.Print(text.str()).ok() && context.console->Flush().ok() ? kDone : kFailed;
   } catch (const CLI::ParseError& error) {
     context.json = json;
     return ReportUsage(app, context, error);

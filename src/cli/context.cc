@@ -2,11 +2,9 @@
 #include "cli/context.h"
 
 #include <fmt/core.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
-#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
@@ -54,13 +52,7 @@ int StatusOf(const Error& error) {
   }
 }
 
-Result<void> Context::Print(std::string_view text) const {
-  errno = 0;
-  if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size()) {
-    return Error(errno).WithContext("writing the output");
-  }
-  return Ok();
-}
+Result<void> Context::Print(std::string_view text) const { return console->Write(text); }
 
 Result<void> Context::PrintJson(const nlohmann::ordered_json& document) const {
   // Names are bytes and JSON is UTF-8: what is none becomes U+FFFD.
@@ -69,8 +61,7 @@ Result<void> Context::PrintJson(const nlohmann::ordered_json& document) const {
 
 void Context::Notice(std::string_view text) const {
   if (quiet) return;
-  std::fwrite(text.data(), 1, text.size(), stderr);
-  std::fputc('\n', stderr);
+  console->WriteError(std::string(text) + "\n");
 }
 
 Result<void> Context::PrintTable(const std::vector<std::string>& header,
@@ -83,7 +74,7 @@ Result<void> Context::PrintTable(const std::vector<std::string>& header,
   }
   const char* no_color_variable = std::getenv("NO_COLOR");
   const bool color =
-      !no_color && !(no_color_variable && *no_color_variable) && ::isatty(STDOUT_FILENO) == 1;
+      !no_color && !(no_color_variable && *no_color_variable) && console->IsTerminal();
   std::string text = TableLine(header, widths);
   if (color) text = "\033[1m" + text + "\033[0m";
   text += '\n';
@@ -91,18 +82,25 @@ Result<void> Context::PrintTable(const std::vector<std::string>& header,
   return Print(text);
 }
 
+int Context::Run() {
+  auto status = command();
+  if (!status.ok()) return Report(status.error());
+  auto flushed = console->Flush();
+  return flushed.ok() ? *status : Report(flushed.error());
+}
+
 int Context::Report(const Error& error) const {
-  std::fflush(stdout);
+  (void)console->Flush();
   std::string text = "agentfs: " + error.message() + "\n";
   if (!error.remedy().empty()) text += std::string(error.remedy()) + "\n";
-  std::fwrite(text.data(), 1, text.size(), stderr);
+  console->WriteError(text);
   if (json) {
     nlohmann::ordered_json detail = {{"code", ErrnoName(error.code())},
                                      {"message", error.message()}};
     if (!error.remedy().empty()) detail["remedy"] = error.remedy();
     if (!failed_path.empty()) detail["path"] = failed_path;
     (void)PrintJson({{"error", detail}});
-    std::fflush(stdout);
+    (void)console->Flush();
   }
   return StatusOf(error);
 }

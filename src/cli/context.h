@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What every command gets: the global options, and the rules for talking to people and scripts.
-// stdout is data, stderr is notices and errors.
+// What every command gets: the global options, who runs it and from where, and the rules for
+// talking to people and scripts. stdout is data, stderr is notices and errors. A command touches
+// neither the process's streams nor its identity: in the server it runs for somebody else.
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
@@ -12,6 +14,8 @@
 
 #include "agentfs/result.h"
 #include "agentfs/types.h"
+#include "cli/console.h"
+#include "cli/identity.h"
 
 namespace agentfs::cli {
 
@@ -24,11 +28,20 @@ enum ExitStatus : int {
   kFailed = 125,
 };
 
+class OpenWorkspace;
+
 struct Context {
   std::string workspace;  // --workspace; empty: not given
   bool json = false;
   bool no_color = false;
   bool quiet = false;
+
+  std::shared_ptr<Console> console = std::make_shared<Console>();
+  Identity identity = Identity::OfThisProcess();
+  // Where relative host paths start; empty: the process's own current directory.
+  std::string directory;
+  // In the server: the workspace that it holds open.
+  OpenWorkspace* live = nullptr;
 
   // Set by the parser: what the command line asks for. The value is the exit status.
   std::function<Result<int>()> command;
@@ -53,6 +66,8 @@ struct Context {
   Result<void> PrintTable(const std::vector<std::string>& header,
                           const std::vector<std::vector<std::string>>& rows) const;
 
+  // Runs the command, reports its error if it has one, and gives the exit status.
+  int Run();
   // Reports an error as the contract says, and gives the exit status for it.
   int Report(const Error& error) const;
 };

@@ -11,10 +11,10 @@ namespace agentfs::cli {
 
 Result<int> WithFiles(Context& context, const ViewChoice& view, Access access,
                       const std::function<Result<int>(const Files&)>& work) {
-  AGENTFS_ASSIGN(auto session, Session::Open(context));
+  AGENTFS_ASSIGN(auto session, Session::Open(context, access));
   int status = kDone;
   {
-    AGENTFS_ASSIGN(Files files, OpenFiles(*session, view, access));
+    AGENTFS_ASSIGN(Files files, OpenFiles(*session, view));
     AGENTFS_ASSIGN(status, work(files));
   }
   AGENTFS_TRY(session->Close());

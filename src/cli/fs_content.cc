@@ -3,7 +3,6 @@
 // fs cat, write, append.
 #include <fcntl.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <nlohmann/json.hpp>
 
@@ -18,19 +17,6 @@ constexpr size_t kPiece = 1 << 20;
 // So much of stdin is read before the workspace is opened: a slow writer of little does not keep
 // others waiting, and what does not fit a limit changes nothing.
 constexpr size_t kAhead = 8 << 20;
-
-// Fills `out` from stdin as far as it goes; fewer bytes than asked for mean the end.
-Result<size_t> ReadInput(std::span<char> out) {
-  size_t done = 0;
-  while (done < out.size()) {
-    const ssize_t n = ::read(STDIN_FILENO, out.data() + done, out.size() - done);
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) return Error(errno).WithContext("reading stdin");
-    if (n == 0) break;
-    done += static_cast<size_t>(n);
-  }
-  return done;
-}
 
 // Calls `take` with the file's content, piece by piece.
 Result<void> ReadPieces(const Files& files, const std::string& path,
@@ -80,13 +66,13 @@ Result<int> Cat(Context& context, const FsOptions& options, const Files& files) 
 }
 
 // The rest of stdin to the end of the file, which is there.
-Result<void> AppendRest(const Files& files, const std::string& path) {
+Result<void> AppendRest(Console& console, const Files& files, const std::string& path) {
   AGENTFS_ASSIGN(Found found, files.Resolve(path));
   FileSystem& fs = *files.filesystem();
   AGENTFS_TRY(fs.Open(files.caller(), *found.node, O_WRONLY | O_APPEND));
   std::string piece(kPiece, '\0');
   for (;;) {
-    AGENTFS_ASSIGN(size_t n, ReadInput(piece));
+    AGENTFS_ASSIGN(size_t n, console.Read(piece));
     if (n > 0) AGENTFS_TRY(fs.Append(files.caller(), *found.node, {piece.data(), n}));
     if (n < piece.size()) return Ok();
   }
@@ -101,14 +87,14 @@ Result<int> Put(Context& context, const FsOptions& options, How how) {
   while (!all && head.size() < kAhead) {
     const size_t before = head.size();
     head.resize(std::max(size_t{1} << 16, before * 2));
-    AGENTFS_ASSIGN(size_t n, ReadInput(std::span(head).subspan(before)));
+    AGENTFS_ASSIGN(size_t n, context.console->Read(std::span(head).subspan(before)));
     all = n < head.size() - before;
     head.resize(before + n);
   }
   return WithFiles(context, options.view, Access::kWrite, [&](const Files& files) -> Result<int> {
     auto write = [&]() -> Result<void> {
       AGENTFS_TRY(how == How::kReplace ? files.WriteBytes(path, head) : files.Append(path, head));
-      return all ? Ok() : AppendRest(files, path);
+      return all ? Ok() : AppendRest(*context.console, files, path);
     };
     auto written = Suggest(write(), ENOENT, "'agentfs fs mkdir -p' makes missing directories");
     AGENTFS_TRY(context.Explain("cannot write", path, std::move(written)));

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 
+#include <array>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -19,13 +20,21 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+constexpr size_t kNameBuffer = 16 << 10;
+
 std::string UserName(uint32_t uid) {
-  const struct passwd* user = ::getpwuid(uid);
+  std::array<char, kNameBuffer> buffer;
+  struct passwd entry;
+  struct passwd* user = nullptr;
+  ::getpwuid_r(uid, &entry, buffer.data(), buffer.size(), &user);
   return user ? user->pw_name : std::to_string(uid);
 }
 
 std::string GroupName(uint32_t gid) {
-  const struct group* group = ::getgrgid(gid);
+  std::array<char, kNameBuffer> buffer;
+  struct group entry;
+  struct group* group = nullptr;
+  ::getgrgid_r(gid, &entry, buffer.data(), buffer.size(), &group);
   return group ? group->gr_name : std::to_string(gid);
 }
 

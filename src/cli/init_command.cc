@@ -4,19 +4,18 @@
 #include "agentfs/stores.h"
 #include "cli/commands.h"
 #include "cli/context.h"
-#include "cli/session.h"
+#include "cli/open_workspace.h"
 
 namespace agentfs::cli {
 namespace {
 
 // Without a base the root directory has no owner to take over: it belongs to who made it.
-Result<void> OwnRoot(Session& session) {
-  AGENTFS_ASSIGN(auto view, session.volume().OpenBranch(kMainBranch));
-  const Caller user = CurrentCaller();
+Result<void> OwnRoot(const Context& context, OpenWorkspace& workspace) {
+  AGENTFS_ASSIGN(auto view, workspace.volume().OpenBranch(kMainBranch));
   NodeRef root = view->Root();
   AttrChange change;
-  change.uid = user.uid;
-  change.gid = user.gid;
+  change.uid = context.identity.uid;
+  change.gid = context.identity.gid;
   AGENTFS_TRY(view->SetAttr(Caller{}, *root, change));
   return Ok();
 }
@@ -45,10 +44,11 @@ Result<int> RunInit(Context& context, const InitOptions& asked) {
   if (options.bare.empty() && options.directory.empty()) options.directory = ".";
   auto workspace = PrepareWorkspace(options);
   if (!workspace.ok()) return workspace.error().WithContext("init");
-  AGENTFS_ASSIGN(auto session, Session::OpenWorkspace(*workspace, Missing::kCreate));
-  if (session->created() && workspace->layout.base.empty()) AGENTFS_TRY(OwnRoot(*session));
-  AGENTFS_TRY(session->Close());
-  AGENTFS_TRY(Tell(context, *workspace, session->created()));
+  AGENTFS_ASSIGN(WorkspaceLock lock, LockWorkspace(*workspace));
+  AGENTFS_ASSIGN(auto open, OpenWorkspace::Open(*workspace, std::move(lock), Missing::kCreate));
+  if (open->created() && workspace->layout.base.empty()) AGENTFS_TRY(OwnRoot(context, *open));
+  AGENTFS_TRY(open->Close());
+  AGENTFS_TRY(Tell(context, *workspace, open->created()));
   return kDone;
 }
 

@@ -11,12 +11,7 @@ namespace {
 int Main(int argc, char** argv) {
   Context context;
   if (auto status = ParseCommandLine({argv + 1, argv + argc}, context)) return *status;
-  auto status = context.command();
-  if (!status.ok()) return context.Report(status.error());
-  if (std::fflush(stdout) != 0) {
-    return context.Report(Error(errno).WithContext("writing the output"));
-  }
-  return *status;
+  return context.Run();
 }
 
 }  // namespace

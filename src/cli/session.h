@@ -1,47 +1,43 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The composition root: a workspace put together from its lock, store, objects, base and volume.
+// A command's use of its workspace: opened by itself or, in the server, already open.
 #pragma once
 
 #include <memory>
 #include <string>
-#include <vector>
 
 #include "agentfs/files.h"
 #include "agentfs/volume.h"
 #include "cli/context.h"
-#include "workspace/workspace.h"
+#include "cli/open_workspace.h"
 
 namespace agentfs::cli {
 
-// Whether the database is made if it is missing.
-enum class Missing : uint8_t { kFail, kCreate };
+enum class Access : uint8_t { kRead, kWrite };
 
-// An open workspace, locked against other processes. One thread.
+// One thread. The context must outlive it.
 class Session {
  public:
   // The workspace that the context's options and the environment name.
-  static Result<std::unique_ptr<Session>> Open(const Context& context);
-  static Result<std::unique_ptr<Session>> OpenWorkspace(Workspace workspace, Missing missing);
+  static Result<std::unique_ptr<Session>> Open(const Context& context, Access access);
   ~Session();
 
-  Volume& volume() { return *volume_; }
-  const Workspace& workspace() const { return workspace_; }
-  // Whether this session made the database.
-  bool created() const { return created_; }
+  const Context& context() const { return context_; }
+  Access access() const { return access_; }
+  Volume& volume() { return workspace_->volume(); }
+  const Workspace& workspace() const { return workspace_->workspace(); }
 
-  // Makes everything durable and lets go of the workspace. Every Files of it must be gone.
+  // Makes what the command changed durable and lets go of the workspace. Every Files of it must be
+  // gone.
   Result<void> Close();
 
  private:
-  Session(Workspace workspace, WorkspaceLock lock)
-      : workspace_(std::move(workspace)), lock_(std::move(lock)) {}
-  Result<void> OpenVolume(Missing missing);
+  Session(const Context& context, Access access) : context_(context), access_(access) {}
 
-  const Workspace workspace_;
-  WorkspaceLock lock_;
-  std::unique_ptr<Volume> volume_;
-  bool created_ = false;
+  const Context& context_;
+  const Access access_;
+  std::unique_ptr<OpenWorkspace> own_;  // null: the server's
+  OpenWorkspace* workspace_ = nullptr;
 };
 
 // What a command works on: a branch, or a snapshot for reading.
@@ -52,10 +48,6 @@ struct ViewChoice {
 
 // The path API on the chosen view, for the user who runs the command. For reading, any REF may
 // stand for the branch.
-enum class Access : uint8_t { kRead, kWrite };
-Result<Files> OpenFiles(Session& session, const ViewChoice& choice, Access access);
-
-// The user who runs the command; the groups live as long as the process.
-Caller CurrentCaller();
+Result<Files> OpenFiles(Session& session, const ViewChoice& choice);
 
 }  // namespace agentfs::cli

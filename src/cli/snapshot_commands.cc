@@ -21,7 +21,7 @@ Json ToJson(const SnapshotInfo& snapshot) {
 }  // namespace
 
 Result<int> RunSnapshotCreate(Context& context, const SnapshotOptions& options) {
-  AGENTFS_ASSIGN(auto session, Session::Open(context));
+  AGENTFS_ASSIGN(auto session, Session::Open(context, Access::kWrite));
   const std::string branch = options.branch.empty() ? std::string(kMainBranch) : options.branch;
   const std::string what = "snapshot " + options.name + (options.name.empty() ? "" : " ") + "of";
   AGENTFS_ASSIGN(SnapshotInfo snapshot,
@@ -38,7 +38,7 @@ Result<int> RunSnapshotCreate(Context& context, const SnapshotOptions& options) 
 }
 
 Result<int> RunSnapshotList(Context& context, const SnapshotOptions&) {
-  AGENTFS_ASSIGN(auto session, Session::Open(context));
+  AGENTFS_ASSIGN(auto session, Session::Open(context, Access::kRead));
   const auto snapshots = session->volume().ListSnapshots();
   AGENTFS_TRY(session->Close());
   Json json = Json::array();
@@ -57,7 +57,7 @@ Result<int> RunSnapshotList(Context& context, const SnapshotOptions&) {
 }
 
 Result<int> RunSnapshotDelete(Context& context, const SnapshotOptions& options) {
-  AGENTFS_ASSIGN(auto session, Session::Open(context));
+  AGENTFS_ASSIGN(auto session, Session::Open(context, Access::kWrite));
   for (const std::string& name : options.names) {
     AGENTFS_TRY(context.Explain("snapshot", name, session->volume().DeleteSnapshot(name)));
   }

@@ -34,7 +34,7 @@ Result<void> PrintProblems(const Context& context, const FsckReport& report) {
 }  // namespace
 
 Result<int> RunGc(Context& context) {
-  AGENTFS_ASSIGN(auto session, Session::Open(context));
+  AGENTFS_ASSIGN(auto session, Session::Open(context, Access::kWrite));
   auto collected = session->volume().CollectGarbage();
   if (!collected.ok()) return collected.error().WithContext("gc");
   const GcReport report = *collected;
@@ -55,7 +55,8 @@ Result<int> RunGc(Context& context) {
 }
 
 Result<int> RunFsck(Context& context, Repair repair) {
-  AGENTFS_ASSIGN(auto session, Session::Open(context));
+  AGENTFS_ASSIGN(auto session,
+                 Session::Open(context, repair == Repair::kYes ? Access::kWrite : Access::kRead));
   auto checked = session->volume().Check(repair == Repair::kYes);
   if (!checked.ok()) return checked.error().WithContext("fsck");
   const FsckReport report = *checked;
