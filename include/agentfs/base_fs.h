@@ -48,6 +48,16 @@ class BaseFile {
   virtual int descriptor() const { return -1; }
 };
 
+// Who wants to know of changes that others make to the base. Called on a thread of the base's own.
+class BaseObserver {
+ public:
+  virtual ~BaseObserver() = default;
+  // Something has happened to `name` in the watched directory; "" is the directory itself.
+  virtual void BaseChanged(const std::string& directory, std::string_view name) = 0;
+  // Changes were missed: anything may have changed, and nothing is watched any more.
+  virtual void BaseLost() = 0;
+};
+
 // Thread-safe. A path is relative to the base's root, without leading slash; "" is the root. No
 // component is ever followed if it is a symbolic link: a path that runs through one gives ELOOP,
 // one that leaves the root EXDEV; nothing outside the root can be reached.
@@ -61,6 +71,14 @@ class BaseFs {
   virtual Result<std::vector<std::string>> ListXattrs(std::string_view path) = 0;
   virtual Result<std::string> GetXattr(std::string_view path, std::string_view name) = 0;
   virtual Result<FsStats> StatFs() = 0;
+
+  // Before Watch. Null: no more; when that returns the observer is not called any longer. Not while
+  // another thread calls Watch.
+  virtual Result<void> Observe(BaseObserver* observer) = 0;
+  // Changes in the directory are told from now on, until the generation grows. ENOSPC: the host
+  // watches no more.
+  virtual Result<void> Watch(const std::string& directory) = 0;
+  virtual uint64_t watch_generation() const = 0;  // 0: nobody observes
 };
 
 // The host directory `root` as a base. It is opened once; a rename of it does not matter

@@ -18,6 +18,7 @@ struct ChangeEvent {
     kExchanged,   // the two have changed places
     kContent,     // its content, and with it size and times
     kAttributes,  // mode, owner, times, extended attributes
+    kBase,        // the base has changed at `name` in `parent` ("": itself), where `node` is now
     kReset,       // anything may have changed: the branch was restored
   };
   Kind kind;

@@ -161,6 +161,9 @@ class FileSystem {
   // Each waits for the operations under way; the observer is not called after its removal.
   virtual void AddObserver(ChangeObserver& observer) = 0;
   virtual void RemoveObserver(ChangeObserver& observer) = 0;
+  // False where the base changes unseen, because it is not or cannot be watched: what observers
+  // keep of it they must soon ask for again.
+  virtual bool ObserversHearAll() const = 0;
 };
 
 }  // namespace agentfs

@@ -43,6 +43,7 @@ struct CopyUpPolicy {
 };
 
 struct VolumeOptions {
+  bool watch_base = false;  // observers of views hear of changes of the base
   Limits limits;
   CopyUpPolicy copy_up;
   // Everything in the store's tables, nothing in the blob store.

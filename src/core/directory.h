@@ -4,6 +4,7 @@
 // of the base when needed, because it may change.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -56,7 +57,8 @@ class Directory {
   auto begin() const { return entries_.begin(); }
   auto end() const { return entries_.end(); }
 
-  bool loaded = false;  // the entries are all there
+  bool loaded = false;               // the entries are all there
+  std::atomic<uint64_t> watched{0};  // the generation of the base's watch on it
 
  private:
   using Position = std::pair<uint64_t, std::string_view>;

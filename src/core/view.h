@@ -71,6 +71,7 @@ class View final : public FileSystem {
   Result<FsStats> StatFs() override;
   void AddObserver(ChangeObserver& observer) override;
   void RemoveObserver(ChangeObserver& observer) override;
+  bool ObserversHearAll() const override;
 
   // ---- for the volume
   ViewNodes& nodes() { return nodes_; }
@@ -81,6 +82,7 @@ class View final : public FileSystem {
     nodes_.Reset(layer, batch);
     Notify({.kind = ChangeEvent::Kind::kReset});
   }
+  void Tell(const ChangeEvent& event);
   std::atomic<uint32_t> handles{0};  // given out and not given back
 
  private:
@@ -118,9 +120,13 @@ class View final : public FileSystem {
             .name = name});
   }
 
+  // Before the base is asked about the directory: observers will keep the answer.
+  void WatchBase(ViewNode& directory) ABSL_SHARED_LOCKS_REQUIRED(operations_);
+
   // ---- view_names.cc
   Result<NodeLock> LockDirectory(ViewNode& node, LockMode mode);
-  Result<Name> FindName(ViewNode& parent, std::string_view name);
+  Result<Name> FindName(ViewNode& parent, std::string_view name)
+      ABSL_SHARED_LOCKS_REQUIRED(operations_);
   Result<NodeRef> NodeOf(ViewNode& parent, std::string_view name, const Name& found);
   Result<Found> MakeNew(const Caller&, Node& parent, std::string_view name, const NewNode& what);
   Result<void> PrepareNew(const Caller&, ViewNode& parent) const;
@@ -128,7 +134,8 @@ class View final : public FileSystem {
   NodeRef MakeNodeLocked(const Caller&, const ViewNode& parent,
                          const NewNode& what) ABSL_NO_THREAD_SAFETY_ANALYSIS;
   Result<void> RemoveName(const Caller&, Node& parent, std::string_view name, bool directory);
-  Result<void> CheckRemove(const Caller&, ViewNode& parent, ViewNode& child, bool directory);
+  Result<void> CheckRemove(const Caller&, ViewNode& parent, ViewNode& child, bool directory)
+      ABSL_SHARED_LOCKS_REQUIRED(operations_);
   void SetEntry(Journal::Change& change, ViewNode& parent, std::string_view name, const Name& found,
                 NodeRef child, uint32_t type);
   void RemoveEntry(Journal::Change& change, ViewNode& parent, std::string_view name,
@@ -137,16 +144,19 @@ class View final : public FileSystem {
   void TouchDirectory(Journal::Change& change, ViewNode& directory, const Timestamp& now);
 
   // ---- view_listing.cc
-  Result<bool> IsEmptyLocked(ViewNode& directory);
-  Result<void> LoadListingLocked(ViewNode& directory, bool from_start);
+  Result<bool> IsEmptyLocked(ViewNode& directory) ABSL_SHARED_LOCKS_REQUIRED(operations_);
+  Result<void> LoadListingLocked(ViewNode& directory, bool from_start)
+      ABSL_SHARED_LOCKS_REQUIRED(operations_);
   struct Listed {
     std::string name;
     NodeId node;
     uint32_t type;
     uint64_t cursor;
   };
-  Result<std::vector<Listed>> ListLocked(ViewNode& directory, uint64_t cursor);
-  Result<std::vector<Listed>> ListAfter(const Caller&, ViewNode& directory, uint64_t cursor);
+  Result<std::vector<Listed>> ListLocked(ViewNode& directory, uint64_t cursor)
+      ABSL_SHARED_LOCKS_REQUIRED(operations_);
+  Result<std::vector<Listed>> ListAfter(const Caller&, ViewNode& directory, uint64_t cursor)
+      ABSL_SHARED_LOCKS_REQUIRED(operations_);
 
   // ---- view_rename.cc
   struct RenameSide {
@@ -162,7 +172,7 @@ class View final : public FileSystem {
   void NotifyRename(ChangeEvent::Kind kind, const Caller& caller, const RenameSide& from,
                     const RenameSide& to) const ABSL_SHARED_LOCKS_REQUIRED(operations_);
   Result<void> CheckRename(const Caller&, const RenameSide& from, const RenameSide& to,
-                           RenameMode mode);
+                           RenameMode mode) ABSL_SHARED_LOCKS_REQUIRED(operations_);
   // From the directory up to the root, both included.
   Result<std::vector<NodeId>> AncestorsOf(ViewNode& node);
   void Exchange(const RenameSide& from, const RenameSide& to);

@@ -23,6 +23,7 @@ Result<void> View::LoadListingLocked(ViewNode& node, bool from_start) {
   BaseFs* base = nodes_.volume().base.get();
   if (node.base == nullptr || base == nullptr) return Ok();
   if (directory.has_base_listing() && !from_start) return Ok();
+  WatchBase(node);
   Result<BaseStat> stat = base->Stat(node.base->path);
   if (stat.ok() && !S_ISDIR(stat->attr.mode)) stat = Error(ENOTDIR);
   if (!stat.ok()) {

@@ -42,20 +42,6 @@ void View::WithoutOperations(const std::function<void()>& change) {
   operations_.Unlock();
 }
 
-void View::AddObserver(ChangeObserver& observer) {
-  WithoutOperations([&] {
-    operations_.AssertHeld();
-    observers_.push_back(&observer);
-  });
-}
-
-void View::RemoveObserver(ChangeObserver& observer) {
-  WithoutOperations([&] {
-    operations_.AssertHeld();
-    std::erase(observers_, &observer);
-  });
-}
-
 Result<void> View::Admit(Growth growth) {
   if (nodes_.read_only()) return Error(EROFS);
   return nodes_.journal().Admit(growth);
@@ -86,6 +72,7 @@ Result<View::Name> View::FindName(ViewNode& parent, std::string_view name) {
   if (found.entry != nullptr || parent.base == nullptr) return found;
   BaseFs* base = nodes_.volume().base.get();
   if (base == nullptr) return found;
+  WatchBase(parent);
   Result<BaseStat> stat = base->Stat(JoinBasePath(parent.base->path, name));
   if (stat.ok()) {
     found.base = std::move(*stat);

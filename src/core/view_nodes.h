@@ -37,6 +37,7 @@ class ViewNodes {
   ~ViewNodes();
 
   VolumeState& volume() { return volume_; }
+  const VolumeState& volume() const { return volume_; }
   Journal& journal() { return *volume_.journal; }
   Layer* layer() const { return layer_.load(std::memory_order_acquire); }
   // Where changes go. Stable under a Journal::Change.

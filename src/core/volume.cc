@@ -38,6 +38,7 @@ Result<std::unique_ptr<Volume>> Volume::Open(std::unique_ptr<Store> store,
 }
 
 VolumeImpl::~VolumeImpl() {
+  if (state_->base != nullptr) (void)state_->base->Observe(nullptr);
   if (state_->journal != nullptr) (void)state_->journal->Close();
   absl::MutexLock lock(&mu_);
   state_->journal.reset();  // its batches hold nodes of the views
@@ -49,6 +50,10 @@ VolumeImpl::~VolumeImpl() {
 
 Result<void> VolumeImpl::Start() {
   AGENTFS_TRY(CheckBlobs());
+  if (state_->options.watch_base && state_->base != nullptr) {
+    // Where that cannot be had, views say so (ObserversHearAll).
+    if (!state_->base->Observe(this).ok()) state_->base_unwatched = true;
+  }
   AGENTFS_TRY(state_->ReadCounters());
   AGENTFS_TRY(LoadLayers());
   bool empty = false;

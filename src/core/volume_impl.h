@@ -21,7 +21,7 @@ inline constexpr LayerId kRootLayer{1};
 
 class GarbageCollector;
 
-class VolumeImpl final : public Volume {
+class VolumeImpl final : public Volume, private BaseObserver {
  public:
   explicit VolumeImpl(std::unique_ptr<VolumeState> state) : state_(std::move(state)) {}
   ~VolumeImpl() override;
@@ -66,6 +66,12 @@ class VolumeImpl final : public Volume {
   void EvictNodesLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   std::shared_ptr<FileSystem> Handle(View* view);
   Result<void> DropIdleViews() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+
+  // ---- volume_base.cc
+  void BaseChanged(const std::string& directory, std::string_view name) override;
+  void BaseLost() override;
+  void TellViews(const ChangeEvent& event);
+  NodeId BaseNodeAt(const std::string& path);
 
   // ---- gc.cc
   Result<void> MergeUnnamed(GarbageCollector& collector) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);

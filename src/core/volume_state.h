@@ -77,6 +77,7 @@ class VolumeState {
 
   std::atomic<int64_t> node_records{0};
   std::atomic<int64_t> stored_bytes{0};
+  std::atomic<bool> base_unwatched{false};  // a directory of the base could not be watched
 
   ChangedBaseNodes changed_base_nodes;
   ContentCache content_cache;

@@ -16,6 +16,7 @@
 #include <cstring>
 
 #include "agentfs/base_fs.h"
+#include "sys/directory_watcher.h"
 #include "sys/fd.h"
 #include "sys/fs_stats.h"
 
@@ -134,6 +135,9 @@ class HostBase final : public BaseFs {
   Result<std::vector<std::string>> ListXattrs(std::string_view path) override;
   Result<std::string> GetXattr(std::string_view path, std::string_view name) override;
   Result<FsStats> StatFs() override { return HostFsStats(root_.get()); }
+  Result<void> Observe(BaseObserver* observer) override;
+  Result<void> Watch(const std::string& directory) override;
+  uint64_t watch_generation() const override { return watcher_ ? watcher_->generation() : 0; }
 
  private:
   static Result<void> RequireRegular(int fd) {
@@ -158,6 +162,7 @@ class HostBase final : public BaseFs {
   const Fd root_;
   const dev_t device_;
   const std::vector<std::string> hidden_;
+  std::unique_ptr<DirectoryWatcher> watcher_;
 };
 
 PathShape HostBase::Shape(std::string_view path) const {
@@ -278,6 +283,23 @@ Result<std::string> HostBase::GetXattr(std::string_view path, std::string_view n
   return ReadSized([&](char* out, size_t size) {
     return ::getxattr(file.c_str(), attribute.c_str(), out, size);
   });
+}
+
+Result<void> HostBase::Observe(BaseObserver* observer) {
+  watcher_.reset();
+  if (observer == nullptr) return Ok();
+  DirectoryWatcher::Callbacks callbacks;
+  callbacks.changed = [this, observer](const std::string& path, std::string_view name) {
+    if (!path.empty() || !IsHiddenName(name)) observer->BaseChanged(path, name);
+  };
+  callbacks.lost = [observer] { observer->BaseLost(); };
+  AGENTFS_ASSIGN(watcher_, DirectoryWatcher::Start(std::move(callbacks)));
+  return Ok();
+}
+
+Result<void> HostBase::Watch(const std::string& directory) {
+  AGENTFS_ASSIGN(Fd fd, OpenWith(directory, O_PATH | O_DIRECTORY | O_NOFOLLOW));
+  return watcher_->Watch(directory, NameOfOpen(fd));
 }
 
 }  // namespace

@@ -1,9 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What a view tells its observers.
+#include <unistd.h>
+
+#include <algorithm>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "absl/synchronization/mutex.h"
+#include "absl/time/clock.h"
 #include "core_rig.h"
 
 namespace agentfs {
@@ -13,29 +19,56 @@ class Recorder : public ChangeObserver {
  public:
   void Changed(const ChangeEvent& event) override {
     static constexpr const char* kNames[] = {"created", "removed",    "renamed", "exchanged",
-                                             "content", "attributes", "reset"};
+                                             "content", "attributes", "base",    "reset"};
     std::string text = kNames[static_cast<size_t>(event.kind)];
     for (std::string_view name : {event.name, event.new_name}) {
       if (!name.empty()) text.append(" ").append(name);
     }
     if (event.replaced) text += " over another";
     if (event.origin != 0) text += " by " + std::to_string(event.origin);
-    events.push_back(text);
+    absl::MutexLock lock(&mu_);
+    events_.push_back(text);
+    arrived_.SignalAll();
   }
-  std::vector<std::string> events;
+  std::vector<std::string> Take() {
+    absl::MutexLock lock(&mu_);
+    return std::exchange(events_, {});
+  }
+  // Waits for it, as long as is reasonable.
+  bool Await(const std::string& event) {
+    const absl::Time deadline = absl::Now() + absl::Seconds(20);
+    absl::MutexLock lock(&mu_);
+    while (std::find(events_.begin(), events_.end(), event) == events_.end()) {
+      if (arrived_.WaitWithDeadline(&mu_, deadline)) return false;
+    }
+    return true;
+  }
+
+ private:
+  absl::Mutex mu_;
+  absl::CondVar arrived_;
+  std::vector<std::string> events_;
 };
 
 class ObserverTest : public CoreTest {
  protected:
   void Observe() {
     Open();
+    Begin();
+  }
+  void ObserveBase() {
+    options_.watch_base = true;
+    OpenOverBase();
+    Begin();
+  }
+  void Begin() {
     fs_ = Get(volume().OpenBranch("main"));
     fs_->AddObserver(recorder_);
   }
   void TearDown() override {
     if (fs_) fs_->RemoveObserver(recorder_);
   }
-  std::vector<std::string> Take() { return std::exchange(recorder_.events, {}); }
+  std::vector<std::string> Take() { return recorder_.Take(); }
   NodeRef Make(std::string_view name) {
     return Get(fs_->Create(caller_, *fs_->Root(), name, 0644)).node;
   }
@@ -114,6 +147,53 @@ TEST_F(ObserverTest, HearsNothingAfterItsRemoval) {
   Make("a");
   EXPECT_EQ(Take(), Events{});
   fs_->AddObserver(recorder_);
+}
+
+TEST_F(ObserverTest, HearsOfChangesOfTheBaseWhereItHasLooked) {
+  BaseDirectory("d");
+  BaseFile("d/f", "old");
+  ObserveBase();
+  ASSERT_TRUE(fs_->ObserversHearAll());
+  NodeRef directory = Get(fs_->Lookup(caller_, *fs_->Root(), "d")).node;
+  Get(fs_->Lookup(caller_, *directory, "f"));
+  BaseFile("d/f", "new");
+  EXPECT_TRUE(recorder_.Await("base f"));
+  EXPECT_EQ(fs_->Lookup(caller_, *directory, "g").code(), ENOENT);
+  BaseFile("d/g", "now it is there");
+  EXPECT_TRUE(recorder_.Await("base g"));
+  ASSERT_EQ(::unlink(base("d/g").c_str()), 0);
+  BaseFile("top", "");
+  EXPECT_TRUE(recorder_.Await("base top"));
+}
+
+TEST_F(ObserverTest, HearsOfANewFileAfterAListing) {
+  BaseDirectory("d");
+  ObserveBase();
+  NodeRef directory = Get(fs_->Lookup(caller_, *fs_->Root(), "d")).node;
+  Get(fs_->ReadDirectory(caller_, *directory, 0, [](const DirEntry&) { return Visit::kContinue; }));
+  BaseFile("d/f", "x");
+  EXPECT_TRUE(recorder_.Await("base f"));
+}
+
+// The paths of what is watched below are wrong then.
+TEST_F(ObserverTest, ARenamedDirectoryOfTheBaseResetsEverything) {
+  BaseDirectory("d");
+  BaseFile("d/f", "x");
+  ObserveBase();
+  NodeRef directory = Get(fs_->Lookup(caller_, *fs_->Root(), "d")).node;
+  Get(fs_->Lookup(caller_, *directory, "f"));
+  ASSERT_EQ(::rename(base("d").c_str(), base("e").c_str()), 0);
+  ASSERT_TRUE(recorder_.Await("reset"));
+  directory = Get(fs_->Lookup(caller_, *fs_->Root(), "e")).node;
+  Get(fs_->Lookup(caller_, *directory, "f"));
+  BaseFile("e/f", "y");
+  EXPECT_TRUE(recorder_.Await("base f"));
+}
+
+TEST_F(ObserverTest, SaysThatAnUnwatchedBaseChangesUnseen) {
+  OpenOverBase();
+  Begin();
+  EXPECT_FALSE(fs_->ObserversHearAll());
 }
 
 }  // namespace

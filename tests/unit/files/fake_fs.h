@@ -70,6 +70,7 @@ class FakeFs : public FileSystem {
   Result<FsStats> StatFs() override;
   void AddObserver(ChangeObserver&) override {}
   void RemoveObserver(ChangeObserver&) override {}
+  bool ObserversHearAll() const override { return true; }
 
  private:
   FakeNode* NewNode(const Caller& caller, uint32_t mode);
