@@ -48,6 +48,7 @@ struct AttrChange {
   std::optional<Timestamp> mtime;
   bool atime_now = false;
   bool mtime_now = false;
+  bool clear_set_id = false;  // as a write by an ordinary user does
 };
 
 // On whose behalf an operation runs. The default is root, whom nothing is denied.
@@ -58,7 +59,13 @@ struct Caller {
   uint32_t umask = 022;
   uint32_t pid = 0;
   uint64_t origin = 0;  // told to observers of the change, so that they know their own
+  // Somebody who knows more (a kernel, which knows all groups and capabilities) has checked that
+  // the operation is permitted, and says with `clears_set_id` whether a change of content takes the
+  // set-id bits away.
+  bool checked = false;
+  bool clears_set_id = false;
 
+  bool ClearsSetId() const { return checked ? clears_set_id : uid != 0; }
   bool InGroup(uint32_t group) const {
     if (group == gid) return true;
     for (uint32_t g : groups) {

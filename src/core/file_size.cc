@@ -205,7 +205,7 @@ Result<void> FileIo::AllocateLocked(const Caller& caller, ViewNode& node, Alloca
   if (!keeps_size) AGENTFS_TRY(CheckGrowth(node, end, end > node.size ? end - node.size : 0));
   if (zeroes) AGENTFS_TRY(PunchLocked(caller, node, offset, end));
   const auto touch = [&] {
-    if (caller.uid != 0) ClearSetIdBits(caller, node);
+    if (caller.ClearsSetId()) ClearSetIdBits(caller, node);
     node.mtime = node.ctime = Now();
   };
   if (!keeps_size && end > node.size) return SetSizeLocked(node, end, touch);

@@ -72,7 +72,7 @@ Result<size_t> FileIo::WriteLocked(const Caller& caller, ViewNode& node, uint64_
 
 void FileIo::Written(Journal::Change& change, const Caller& caller, ViewNode& node, uint64_t size) {
   nodes_.SetSize(node, size);
-  if (caller.uid != 0) ClearSetIdBits(caller, node);
+  if (caller.ClearsSetId()) ClearSetIdBits(caller, node);
   node.mtime = node.ctime = Now();
   nodes_.PutNode(change, node);
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Who may do what: the rules of POSIX and Linux on mode bits, owners and the sticky bit. The nodes
-// must be locked (shared will do).
+// must be locked (shared will do). A caller who was `checked` is denied nothing that depends on who
+// he is.
 #pragma once
 
 #include "agentfs/result.h"
@@ -15,8 +16,14 @@ Result<void> CheckAccess(const Caller& caller, const ViewNode& node, int mask);
 // Whether an entry may be taken out of `directory`: EPERM where the sticky bit forbids it.
 Result<void> CheckSticky(const Caller& caller, const ViewNode& directory, const ViewNode& child);
 inline bool IsOwner(const Caller& caller, const ViewNode& node) {
-  return caller.uid == 0 || caller.uid == node.uid;
+  return caller.checked || caller.uid == 0 || caller.uid == node.uid;
 }
+// Whether the caller may make something set-gid to `gid`.
+inline bool MayKeepSetGid(const Caller& caller, uint32_t gid) {
+  return caller.checked || caller.uid == 0 || caller.InGroup(gid);
+}
+// Devices are root's to make: EPERM.
+Result<void> CheckMakeNode(const Caller& caller, uint32_t mode);
 // The mode that chmod to `mode` gives: a file's setgid bit is lost to those not in its group.
 uint32_t ModeAfterChmod(const Caller& caller, const ViewNode& node, uint32_t mode);
 // A write or a change of owner takes the set-id bits away (exclusive lock). Setgid without group

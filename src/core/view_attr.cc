@@ -62,7 +62,8 @@ void View::ApplyAttr(const Caller& caller, ViewNode& node, const AttrChange& cha
   const Timestamp now = Now();
   // A change of owner takes set-id bits away also from root's files; one of size not.
   const bool owner = (change.uid || change.gid) && !node.IsDirectory() && !change.mode;
-  if (owner || (change.size && caller.uid != 0)) ClearSetIdBits(caller, node);
+  const bool size = change.size && caller.ClearsSetId();
+  if (owner || size || change.clear_set_id) ClearSetIdBits(caller, node);
   if (change.uid) node.uid = *change.uid;
   if (change.gid) node.gid = *change.gid;
   if (change.mode) node.mode = ModeAfterChmod(caller, node, *change.mode);

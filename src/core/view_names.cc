@@ -210,8 +210,7 @@ NodeRef View::MakeNodeLocked(const Caller& caller, const ViewNode& parent, const
     node.gid = parent.gid;
     if (directory) {
       node.mode |= S_ISGID;
-    } else if ((node.mode & (S_ISGID | S_IXGRP)) == (S_ISGID | S_IXGRP) && caller.uid != 0 &&
-               !caller.InGroup(parent.gid)) {
+    } else if ((node.mode & S_IXGRP) != 0 && !MayKeepSetGid(caller, parent.gid)) {
       node.mode &= ~uint32_t{S_ISGID};
     }
   }
@@ -242,7 +241,7 @@ Result<Found> View::MakeNew(const Caller& caller, Node& parent_node, std::string
   AGENTFS_ASSIGN(Name found, FindName(parent, name));
   if (found.exists()) return Error(EEXIST);
   AGENTFS_TRY(PrepareNew(caller, parent));
-  if ((S_ISCHR(what.mode) || S_ISBLK(what.mode)) && caller.uid != 0) return Error(EPERM);
+  AGENTFS_TRY(CheckMakeNode(caller, what.mode));
   AGENTFS_TRY(nodes_.PrepareRecordLocked(parent));
   NodeRef ref = MakeNodeLocked(caller, parent, what);
   ViewNode& node = AsViewNode(*ref);
