@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "adapters/fuse/transport/device_transport.h"
+
+#include <fcntl.h>
+#include <sys/ioctl.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <string>
+
+namespace agentfs::fuse {
+namespace {
+
+constexpr size_t kPage = 4096;
+// Requests are read to here, so that the data of a WRITE begins on a page.
+constexpr size_t kRequestOffset = kPage - sizeof(fuse_in_header) - sizeof(fuse_write_in);
+
+Fd CloneDevice(int device) {
+  auto clone = OpenAt(AT_FDCWD, "/dev/fuse", O_RDWR);
+  if (!clone.ok()) return {};
+  uint32_t original = static_cast<uint32_t>(device);
+  if (::ioctl(clone->get(), kIoctlClone, &original) != 0) return {};
+  return std::move(clone).value();
+}
+
+class DeviceExchange : public Exchange {
+ public:
+  DeviceExchange(int device, std::span<const char> request, std::span<char> space)
+      : device_(device), body_(request.subspan(sizeof(fuse_in_header))), space_(space) {
+    std::memcpy(&header_, request.data(), sizeof(header_));
+  }
+
+  std::span<const char> Payload(size_t fixed) const override {
+    return body_.subspan(std::min(fixed, body_.size()));
+  }
+  std::span<char> space() override { return space_; }
+  void Answer(size_t bytes) override { Send(0, bytes); }
+  void Fail(int code) override { Send(code, 0); }
+  void NoAnswer() override { answered_ = true; }
+
+  bool answered() const { return answered_; }
+  bool rejected() const { return rejected_; }
+
+ private:
+  std::span<const char> Fixed(size_t size) const override {
+    return body_.first(std::min(size, body_.size()));
+  }
+
+  void Send(int code, size_t bytes) {
+    answered_ = true;
+    fuse_out_header header{};
+    header.len = static_cast<uint32_t>(sizeof(header) + bytes);
+    header.error = -code;
+    header.unique = header_.unique;
+    iovec parts[2] = {{&header, sizeof(header)}, {space_.data(), bytes}};
+    if (::writev(device_, parts, bytes == 0 ? 1 : 2) >= 0) return;
+    // ENOENT: whoever asked was interrupted.
+    rejected_ = errno != ENOENT && errno != ENODEV && errno != ENOTCONN && errno != ECONNABORTED;
+  }
+
+  int device_;
+  std::span<const char> body_;
+  std::span<char> space_;
+  bool answered_ = false;
+  bool rejected_ = false;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<DeviceChannel>> DeviceChannel::Open(int device,
+                                                           const Capabilities& capabilities) {
+  const size_t space = capabilities.max_write + kPage;
+  AGENTFS_ASSIGN(PageBuffer request, PageBuffer::Create(kPage + space));
+  AGENTFS_ASSIGN(PageBuffer answer, PageBuffer::Create(space));
+  return std::unique_ptr<DeviceChannel>(
+      new DeviceChannel(CloneDevice(device), device, std::move(request), std::move(answer)));
+}
+
+void DeviceChannel::Serve(Handler& handler, const WorkerThreads& threads) {
+  const std::span<char> buffer = request_.bytes().subspan(kRequestOffset);
+  while (!threads.stopping()) {
+    const ssize_t got = ::read(device_, buffer.data(), buffer.size());
+    if (got >= static_cast<ssize_t>(sizeof(fuse_in_header))) {
+      HandleOne(handler, buffer.first(static_cast<size_t>(got)));
+    } else if (got >= 0 || (errno != EINTR && errno != EAGAIN && errno != ENOENT)) {
+      return;  // ENODEV: unmounted. Anything else will not get better either.
+    }
+  }
+}
+
+void DeviceChannel::HandleOne(Handler& handler, std::span<const char> request) {
+  DeviceExchange exchange(device_, request, answer_.bytes());
+  handler.Handle(exchange);
+  if (!exchange.answered()) exchange.Fail(EIO);
+  requests_.fetch_add(1, std::memory_order_relaxed);
+  if (exchange.rejected()) rejected_.fetch_add(1, std::memory_order_relaxed);
+}
+
+Transport::Statistics DeviceChannel::statistics() const {
+  return {requests_.load(std::memory_order_relaxed), rejected_.load(std::memory_order_relaxed)};
+}
+
+Result<std::unique_ptr<Transport>> DeviceTransport::Start(int device,
+                                                          const Capabilities& capabilities,
+                                                          Handler& handler, size_t threads) {
+  auto transport = std::make_unique<DeviceTransport>();
+  for (size_t i = 0; i < threads; ++i) {
+    AGENTFS_ASSIGN(auto channel, DeviceChannel::Open(device, capabilities));
+    transport->channels_.push_back(std::move(channel));
+  }
+  for (size_t i = 0; i < threads; ++i) {
+    DeviceTransport* self = transport.get();
+    self->threads_.Start("fuse-dev-" + std::to_string(i), [self, &handler, i] {
+      self->channels_[i]->Serve(handler, self->threads_);
+    });
+  }
+  return std::unique_ptr<Transport>(std::move(transport));
+}
+
+Transport::Statistics DeviceTransport::statistics() const {
+  Statistics sum;
+  for (const auto& channel : channels_) {
+    const Statistics one = channel->statistics();
+    sum.requests += one.requests;
+    sum.rejected += one.rejected;
+  }
+  return sum;
+}
+
+}  // namespace agentfs::fuse
