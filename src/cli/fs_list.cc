@@ -12,6 +12,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "agentfs/directory_trail.h"
 #include "cli/file_mode.h"
 #include "cli/fs_commands.h"
 
@@ -146,41 +147,45 @@ Result<int> Stat(Context& context, const FsOptions& options, const Files& files)
   return kDone;
 }
 
+// Gives `work` the entries of a directory that is on the way of a walk.
+Result<void> InDirectory(const Files& files, DirectoryTrail& trail, const FileEntry& directory,
+                         const std::function<Result<void>(const std::vector<FileEntry>&)>& work) {
+  AGENTFS_TRY(trail.Enter(directory.attr.node, directory.path));
+  auto entries = files.ListEntries(directory.path);
+  Result<void> done = entries.ok() ? work(*entries) : entries.error().WithContext(directory.path);
+  trail.Leave(directory.attr.node);
+  return done;
+}
+
 // Draws a tree and counts what is in it.
 class TreePrinter {
  public:
-  TreePrinter(Context& context, const Files& files, int max_depth)
-      : context_(context), files_(files), max_depth_(max_depth) {}
+  TreePrinter(const Files& files, int max_depth) : files_(files), max_depth_(max_depth) {}
 
-  Result<void> Draw(const std::string& path, const std::string& indent, int depth) {
+  Result<void> Draw(const FileEntry& directory, const std::string& indent, int depth) {
     if (max_depth_ >= 0 && depth >= max_depth_) return Ok();
-    AGENTFS_ASSIGN(auto entries, context_.Explain("cannot list", path, files_.ListEntries(path)));
-    for (size_t i = 0; i < entries.size(); ++i) {
-      const FileEntry& entry = entries[i];
-      const bool last = i + 1 == entries.size();
-      text_ += indent + (last ? "└── " : "├── ") + entry.name;
-      if (S_ISLNK(entry.attr.mode)) {
-        auto target = files_.ReadSymlink(entry.path);
-        if (target.ok()) text_ += " -> " + *target;
+    return InDirectory(files_, trail_, directory, [&](const auto& entries) -> Result<void> {
+      for (const FileEntry& entry : entries) {
+        const bool last = &entry == &entries.back();
+        DrawName(entry, indent + (last ? "└── " : "├── "));
+        if (!S_ISDIR(entry.attr.mode)) continue;
+        AGENTFS_TRY(Draw(entry, indent + (last ? "    " : "│   "), depth + 1));
       }
-      text_ += '\n';
-      ++(S_ISDIR(entry.attr.mode) ? directories_ : others_);
-      if (!S_ISDIR(entry.attr.mode)) continue;
-      AGENTFS_TRY(Draw(entry.path, indent + (last ? "    " : "│   "), depth + 1));
-    }
-    return Ok();
+      return Ok();
+    });
   }
 
   Result<Json> Nested(const FileEntry& entry, int depth) {
     Json json = EntryJson(files_, entry);
     if (!S_ISDIR(entry.attr.mode) || (max_depth_ >= 0 && depth >= max_depth_)) return json;
-    AGENTFS_ASSIGN(auto entries,
-                   context_.Explain("cannot list", entry.path, files_.ListEntries(entry.path)));
     Json children = Json::array();
-    for (const FileEntry& child : entries) {
-      AGENTFS_ASSIGN(Json nested, Nested(child, depth + 1));
-      children.push_back(std::move(nested));
-    }
+    AGENTFS_TRY(InDirectory(files_, trail_, entry, [&](const auto& entries) -> Result<void> {
+      for (const FileEntry& child : entries) {
+        AGENTFS_ASSIGN(Json nested, Nested(child, depth + 1));
+        children.push_back(std::move(nested));
+      }
+      return Ok();
+    }));
     json["children"] = std::move(children);
     return json;
   }
@@ -190,9 +195,19 @@ class TreePrinter {
   }
 
  private:
-  Context& context_;
+  void DrawName(const FileEntry& entry, const std::string& indent) {
+    text_ += indent + entry.name;
+    if (S_ISLNK(entry.attr.mode)) {
+      auto target = files_.ReadSymlink(entry.path);
+      if (target.ok()) text_ += " -> " + *target;
+    }
+    text_ += '\n';
+    ++(S_ISDIR(entry.attr.mode) ? directories_ : others_);
+  }
+
   const Files& files_;
   const int max_depth_;
+  DirectoryTrail trail_;
   std::string text_;
   uint64_t directories_ = 0, others_ = 0;
 };
@@ -202,12 +217,14 @@ Result<int> Tree(Context& context, const FsOptions& options, const Files& files)
   for (const std::string& path : options.paths) {
     AGENTFS_ASSIGN(FileEntry entry,
                    context.Explain("cannot list", path, files.Entry(path, FollowLinks::kYes)));
-    TreePrinter printer(context, files, options.max_depth);
+    TreePrinter printer(files, options.max_depth);
     if (context.json) {
-      AGENTFS_ASSIGN(Json nested, printer.Nested(entry, 0));
+      AGENTFS_ASSIGN(Json nested, context.Explain("cannot list", path, printer.Nested(entry, 0)));
       json.push_back(std::move(nested));
     } else {
-      if (S_ISDIR(entry.attr.mode)) AGENTFS_TRY(printer.Draw(path, "", 0));
+      if (S_ISDIR(entry.attr.mode)) {
+        AGENTFS_TRY(context.Explain("cannot list", path, printer.Draw(entry, "", 0)));
+      }
       AGENTFS_TRY(context.Print(printer.Take(path)));
     }
   }
@@ -221,14 +238,16 @@ bool HasType(uint32_t mode, const std::string& type) {
 }
 
 // Walks without entering directories at the depth limit.
-Result<void> WalkTo(const Files& files, const FileEntry& entry, int levels,
+Result<void> WalkTo(const Files& files, DirectoryTrail& trail, const FileEntry& entry, int levels,
                     const std::function<void(const FileEntry&)>& visit) {
   visit(entry);
   if (levels == 0 || !S_ISDIR(entry.attr.mode)) return Ok();
-  auto entries = files.ListEntries(entry.path);
-  if (!entries.ok()) return entries.error().WithContext(entry.path);
-  for (const FileEntry& child : *entries) AGENTFS_TRY(WalkTo(files, child, levels - 1, visit));
-  return Ok();
+  return InDirectory(files, trail, entry, [&](const auto& entries) -> Result<void> {
+    for (const FileEntry& child : entries) {
+      AGENTFS_TRY(WalkTo(files, trail, child, levels - 1, visit));
+    }
+    return Ok();
+  });
 }
 
 Result<int> Find(Context& context, const FsOptions& options, const Files& files) {
@@ -237,7 +256,8 @@ Result<int> Find(Context& context, const FsOptions& options, const Files& files)
   for (const std::string& path : options.paths) {
     AGENTFS_ASSIGN(FileEntry top,
                    context.Explain("cannot search", path, files.Entry(path, FollowLinks::kYes)));
-    auto walked = WalkTo(files, top, options.max_depth, [&](const FileEntry& entry) {
+    DirectoryTrail trail;
+    auto walked = WalkTo(files, trail, top, options.max_depth, [&](const FileEntry& entry) {
       if (!HasType(entry.attr.mode, options.type)) return;
       if (!options.name.empty() && ::fnmatch(options.name.c_str(), entry.name.c_str(), 0) != 0) {
         return;
@@ -268,14 +288,15 @@ class UsageCounter {
     Usage usage;
     if (S_ISDIR(entry.attr.mode)) {
       usage.directories = 1;
-      auto entries = files_.ListEntries(entry.path);
-      if (!entries.ok()) return entries.error().WithContext(entry.path);
-      for (const FileEntry& child : *entries) {
-        AGENTFS_ASSIGN(Usage inner, Count(child, depth + 1));
-        usage.bytes += inner.bytes;
-        usage.files += inner.files;
-        usage.directories += inner.directories;
-      }
+      AGENTFS_TRY(InDirectory(files_, trail_, entry, [&](const auto& entries) -> Result<void> {
+        for (const FileEntry& child : entries) {
+          AGENTFS_ASSIGN(Usage inner, Count(child, depth + 1));
+          usage.bytes += inner.bytes;
+          usage.files += inner.files;
+          usage.directories += inner.directories;
+        }
+        return Ok();
+      }));
     } else {
       const bool first = entry.attr.nlink < 2 || seen_.insert(entry.attr.node.value).second;
       if (first) usage = {S_ISREG(entry.attr.mode) ? entry.attr.size : 0, 1, 0};
@@ -300,6 +321,7 @@ class UsageCounter {
   const Files& files_;
   const FsOptions& options_;
   std::set<uint64_t> seen_;
+  DirectoryTrail trail_;
   std::string text_;
   Json json_ = Json::array();
 };

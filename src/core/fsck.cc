@@ -15,16 +15,24 @@ namespace agentfs {
 namespace {
 
 ScanRange Whole(TableId table) { return {table, "", {}, {}, Order::kAscending, false}; }
-std::string Of(NodeId node) { return "node " + std::to_string(node.value); }
-std::string In(LayerId layer) { return " of layer " + std::to_string(layer.value); }
-bool IsBaseNode(NodeId node) { return (node.value & kBaseNodeBit) != 0; }
 
 }  // namespace
+
+std::string NodeText(NodeId node) { return "node " + std::to_string(node.value); }
+std::string LayerText(LayerId layer) { return " of layer " + std::to_string(layer.value); }
 
 bool Checker::Report(std::string what, bool repairable) {
   const bool repaired = repair_ && repairable;
   report_.problems.push_back({std::move(what), repaired});
   return repaired;
+}
+
+// A row of a layer that nothing leads to.
+void Checker::ReportLayer(const std::string& what, LayerId layer, TableId table,
+                          std::string_view key) {
+  if (Report(what + LayerText(layer) + " is of a layer that does not exist", true)) {
+    Delete(table, std::string(key));
+  }
 }
 
 void Checker::Delete(TableId table, std::string key) { repairs_.Delete(table, std::move(key)); }
@@ -38,13 +46,19 @@ bool Checker::LayerExists(LayerId layer) const {
   return volume_.tree.Find(layer) != nullptr;
 }
 
-bool Checker::IsRemoved(NodeId node, const Layer& top) const {
-  auto it = nodes_.find(node);
-  if (it == nodes_.end()) return false;  // the base's, perhaps
-  for (auto version = it->second.rbegin(); version != it->second.rend(); ++version) {
-    if (top.HasAncestor(version->layer)) return version->record.nlink == 0;
-  }
-  return false;
+bool Checker::HasVersion(NodeId node, const Layer& top) const {
+  const auto it = nodes_.find(node);
+  if (it == nodes_.end()) return false;
+  return std::any_of(it->second.begin(), it->second.end(),
+                     [&](const Version& version) { return top.HasAncestor(version.layer); });
+}
+
+const Checker::Version* Checker::FindVersion(NodeId node, LayerId layer) const {
+  const auto it = nodes_.find(node);
+  if (it == nodes_.end()) return nullptr;
+  const auto version = std::find_if(it->second.begin(), it->second.end(),
+                                    [&](const Version& v) { return v.layer == layer; });
+  return version == it->second.end() ? nullptr : &*version;
 }
 
 const Checker::Version* Checker::VisibleNode(NodeId node, const Layer& top) const {
@@ -73,8 +87,8 @@ Result<void> Checker::ReadNodes() {
     ++node_records_;
     version.layer = key->layer;
     if (!LayerExists(key->layer)) {
-      Report("the row of " + Of(key->node) + In(key->layer) + " is of a layer that does not exist",
-             false);
+      --node_records_;
+      ReportLayer("the row of " + NodeText(key->node), key->layer, tables::kNodes, row.key);
       return Visit::kContinue;
     }
     const NodeRecord& record = version.record;
@@ -100,9 +114,8 @@ Result<void> Checker::ReadEntries() {
       return Visit::kContinue;
     }
     if (!LayerExists(key->layer)) {
-      Report("the entry '" + key->name + "' of " + Of(key->parent) + In(key->layer) +
-                 " is of a layer that does not exist",
-             false);
+      ReportLayer("the entry '" + key->name + "' of " + NodeText(key->parent), key->layer,
+                  tables::kEntries, row.key);
       return Visit::kContinue;
     }
     entries_[{key->parent, key->name}].push_back({key->layer, node});
@@ -113,7 +126,17 @@ Result<void> Checker::ReadEntries() {
 Result<void> Checker::ReadObjects() {
   return volume_.store->Scan(Whole(tables::kObjects), [&](const RowView& row) {
     ++report_.rows_checked;
-    if (auto key = ParseObjectKey(row.key)) objects_[key->object] = *key;
+    const auto key = ParseObjectKey(row.key);
+    if (!key) {
+      if (Report("a row of table objects cannot be read", true)) {
+        Delete(tables::kObjects, std::string(row.key));
+      }
+    } else if (!LayerExists(key->layer)) {
+      ReportLayer("object " + std::to_string(key->object.value), key->layer, tables::kObjects,
+                  row.key);
+    } else {
+      objects_[key->object] = *key;
+    }
     return Visit::kContinue;
   });
 }
@@ -129,67 +152,6 @@ Result<void> Checker::ReadOrphans() {
     if (content) orphan_contents_.insert(content);
     return Visit::kContinue;
   });
-}
-
-// ---- names
-
-void Checker::CheckEntries() {
-  for (const auto& [name, versions] : entries_) {
-    for (const EntryVersion& version : versions) {
-      if (!version.node) continue;
-      absl::ReaderMutexLock lock(&volume_.tree_mu);
-      const Layer* layer = volume_.tree.Find(version.layer);
-      if (VisibleNode(version.node, *layer) != nullptr) continue;
-      const bool repaired =
-          Report("the entry '" + name.second + "' of " + Of(name.first) + In(version.layer) +
-                     " names " + Of(version.node) + ", which does not exist there",
-                 true);
-      if (repaired) Delete(tables::kEntries, EntryKey(name.first, name.second, version.layer));
-    }
-  }
-}
-
-// Link counts and reachability, as one branch or snapshot sees them.
-void Checker::CheckHead(const Layer& head) {
-  absl::flat_hash_map<NodeId, uint32_t> names;
-  for (const auto& [name, versions] : entries_) {
-    // What a removed directory has named is not reached through it any more.
-    if (IsRemoved(name.first, head)) continue;
-    for (auto version = versions.rbegin(); version != versions.rend(); ++version) {
-      if (!head.HasAncestor(version->layer)) continue;
-      if (version->node) ++names[version->node];
-      break;
-    }
-  }
-  LayerCounters truth;
-  for (const auto& [node, versions] : nodes_) {
-    const Version* version = VisibleNode(node, head);
-    if (version == nullptr) continue;
-    const NodeRecord& record = version->record;
-    const bool directory = S_ISDIR(record.mode);
-    (directory ? truth.directories : truth.files) += 1;
-    if (S_ISREG(record.mode)) truth.total_size += static_cast<int64_t>(record.size);
-    // A node of the base may have names that only the base knows.
-    if (node == kRootNode || IsBaseNode(node)) continue;
-    const auto found = names.find(node);
-    const uint32_t count = found == names.end() ? 0 : found->second;
-    if (count == 0) {
-      if (orphan_nodes_.contains(node)) continue;
-      if (Report(Of(node) + In(version->layer) + " cannot be reached by any name", true)) {
-        Delete(tables::kNodes, NodeKey(node, version->layer));
-      }
-    } else if (directory ? count != 1 : count != record.nlink) {
-      const bool repaired = Report(Of(node) + In(version->layer) + " has " + std::to_string(count) +
-                                       " names but a link count of " + std::to_string(record.nlink),
-                                   !directory);
-      if (repaired) {
-        NodeRecord fixed = record;
-        fixed.nlink = count;
-        Put(tables::kNodes, NodeKey(node, version->layer), EncodeNode(fixed));
-      }
-    }
-  }
-  CheckHeadCounters(head, truth);
 }
 
 // ---- content
@@ -223,10 +185,11 @@ Result<void> Checker::CheckContent(TableId table, uint64_t unit) {
     if (orphan_contents_.contains(key->content)) return Visit::kContinue;
     const auto size = content_sizes_.find(key->content);
     const std::string what = "row " + std::to_string(key->index) + " of content " +
-                             std::to_string(key->content.value) + In(key->layer) + " in table " +
-                             name;
+                             std::to_string(key->content.value) + LayerText(key->layer) +
+                             " in table " + name;
     if (!LayerExists(key->layer)) {
-      Report(what + " is of a layer that does not exist", false);
+      ReportLayer("a row of content " + std::to_string(key->content.value), key->layer, table,
+                  row.key);
     } else if (size == content_sizes_.end()) {
       if (orphan_nodes_.empty() && Report(what + " belongs to no node", true)) {
         Delete(table, std::string(row.key));
@@ -244,7 +207,9 @@ Result<void> Checker::CheckXattrs() {
   return volume_.store->Scan(Whole(tables::kXattrs), [&](const RowView& row) {
     ++report_.rows_checked;
     const auto key = ParseEntryKey(row.key);
-    if (!key || !nodes_.contains(key->parent)) {
+    if (key && !LayerExists(key->layer)) {
+      ReportLayer("an xattr of " + NodeText(key->parent), key->layer, tables::kXattrs, row.key);
+    } else if (!key || !nodes_.contains(key->parent)) {
       if (Report("a row of table xattrs belongs to no node", true)) {
         Delete(tables::kXattrs, std::string(row.key));
       }
@@ -258,6 +223,14 @@ Result<void> Checker::CheckObjects() {
   absl::flat_hash_set<ObjectId> files;
   AGENTFS_TRY(volume_.blobs->List([&](ObjectId object, uint64_t) { files.insert(object); }));
   for (const auto& [object, key] : objects_) {
+    const bool orphan = orphan_contents_.contains(key.content) || !orphan_nodes_.empty();
+    if (!orphan && !content_sizes_.contains(key.content)) {
+      // The file goes with the next gc.
+      if (Report("object " + std::to_string(object.value) + " belongs to no node", true)) {
+        Delete(tables::kObjects, ObjectKey(key.content, key.layer, object));
+      }
+      continue;
+    }
     if (files.contains(object)) continue;
     Report("object " + std::to_string(object.value) + " of content " +
                std::to_string(key.content.value) + " is missing",
@@ -317,6 +290,7 @@ Result<FsckReport> Checker::Check() {
   AGENTFS_TRY(ReadOrphans());
   CheckEntries();
   for (const Layer* head : heads_) CheckHead(*head);
+  RemoveUnreachable();
   AGENTFS_TRY(CheckContent(tables::kData, kChunkSize));
   AGENTFS_TRY(CheckContent(tables::kSpans, kSpanSize));
   AGENTFS_TRY(CheckXattrs());
@@ -354,7 +328,7 @@ Result<FsckReport> VolumeImpl::Check(bool repair) {
       heads.push_back(state_->tree.Find(snapshot.layer));
     }
   }
-  std::sort(heads.begin(), heads.end());
+  std::sort(heads.begin(), heads.end(), [](auto* a, auto* b) { return a->id < b->id; });
   heads.erase(std::unique(heads.begin(), heads.end()), heads.end());
   // Once more: what the first flush let go of is removed by the second.
   AGENTFS_TRY(state_->journal->Flush(Durability::kNone));

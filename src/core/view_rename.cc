@@ -8,6 +8,7 @@
 #include <optional>
 #include <utility>
 
+#include "agentfs/directory_trail.h"
 #include "agentfs/path.h"
 #include "base/clock.h"
 #include "core/permissions.h"
@@ -30,8 +31,10 @@ bool Contains(const std::vector<NodeId>& ids, NodeId id) {
 
 Result<std::vector<NodeId>> View::AncestorsOf(ViewNode& node) {
   std::vector<NodeId> ids;
+  DirectoryTrail trail;
   NodeRef at(&node);
   while (true) {
+    AGENTFS_TRY(trail.Enter(at->id(), "node " + std::to_string(at->id().value)));
     ids.push_back(at->id());
     if (at->id() == kRootNode) return ids;
     AGENTFS_ASSIGN(at, nodes_.ParentOf(AsViewNode(*at)));
@@ -68,7 +71,9 @@ Result<NodeRef> View::NodeOfSide(const RenameSide& side, ViewNode& other_parent)
   if (side.found.base && BaseNodeId(side.found.base->identity) == other_parent.id()) {
     return NodeRef(&other_parent);
   }
-  return NodeOf(side.parent, side.name, side.found);
+  AGENTFS_ASSIGN(NodeRef node, NodeOf(side.parent, side.name, side.found));
+  if (node->id() == side.parent.id()) return DirectoryBelowItself(side.name);
+  return node;
 }
 
 Result<void> View::RenameLocked(const Caller& caller, RenameSide& from, RenameSide& to,

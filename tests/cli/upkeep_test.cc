@@ -31,20 +31,52 @@ TEST_F(WorkspaceCliTest, FsckOfASoundWorkspaceIsClean) {
   EXPECT_GT(json["rows_checked"].get<int>(), 0);
 }
 
-TEST_F(WorkspaceCliTest, FsckFindsAndRepairsDamage) {
+class DamageCliTest : public WorkspaceCliTest {
+ protected:
+  // Changes the database behind the program's back; the statement must change one row.
+  void Damage(const std::string& sql) {
+    sqlite3* db = nullptr;
+    ASSERT_EQ(sqlite3_open(At("base/.agentfs/state.db").c_str(), &db), SQLITE_OK);
+    EXPECT_EQ(sqlite3_exec(db, sql.c_str(), nullptr, nullptr, nullptr), SQLITE_OK)
+        << sqlite3_errmsg(db);
+    EXPECT_EQ(sqlite3_changes(db), 1) << sql;
+    sqlite3_close(db);
+  }
+  // Repairs everything, and says so.
+  std::string Repair() {
+    Outcome repaired = Try({"fsck", "--repair"});
+    EXPECT_EQ(repaired.status, 0) << repaired.out << repaired.err;
+    EXPECT_THAT(repaired.out, HasSubstr("(repaired)"));
+    EXPECT_THAT(Do({"fsck"}).out, HasSubstr("clean: "));
+    return repaired.out;
+  }
+};
+
+TEST_F(DamageCliTest, WalksOfADirectoryBelowItselfEnd) {
+  Do({"fs", "mkdir", "-p", "/a/b"});
+  Damage(
+      "INSERT INTO entries SELECT b.node, 'up', a.layer, a.node, a.type FROM entries a, entries b "
+      "WHERE a.name = 'a' AND b.name = 'b'");
+  for (const char* command : {"tree", "find", "du"}) {
+    Outcome walked = Try({"fs", command, "/"});
+    EXPECT_NE(walked.status, 0) << command;
+    EXPECT_THAT(walked.err, HasSubstr("/a/b/up")) << command;
+    EXPECT_THAT(walked.err, HasSubstr("agentfs fsck --repair")) << command;
+  }
+  EXPECT_NE(Try({"fs", "tree", "/", "--json"}).status, 0);
+  EXPECT_NE(Try({"fs", "rm", "-r", "/a"}).status, 0);
+  EXPECT_NE(Try({"fs", "cp", "-r", "/a", "/c"}).status, 0);
+  EXPECT_THAT(Try({"fsck"}).out, HasSubstr("a directory below itself"));
+  Repair();
+  Do({"fs", "tree", "/"});
+  Do({"fs", "rm", "-r", "/a"});
+}
+
+TEST_F(DamageCliTest, FsckFindsAndRepairsDamage) {
   Do({"fs", "write", "/f"}, "x");
   Do({"fs", "write", "/kept"}, "kept");
   // An entry whose node is gone.
-  sqlite3* db = nullptr;
-  ASSERT_EQ(sqlite3_open(At("base/.agentfs/state.db").c_str(), &db), SQLITE_OK);
-  ASSERT_EQ(sqlite3_exec(db,
-                         "DELETE FROM nodes WHERE node IN (SELECT node FROM entries WHERE "
-                         "name = 'f')",
-                         nullptr, nullptr, nullptr),
-            SQLITE_OK)
-      << sqlite3_errmsg(db);
-  ASSERT_EQ(sqlite3_changes(db), 1);
-  sqlite3_close(db);
+  Damage("DELETE FROM nodes WHERE node IN (SELECT node FROM entries WHERE name = 'f')");
 
   Outcome found = Try({"fsck"});
   EXPECT_EQ(found.status, 1) << found.out << found.err;
@@ -53,10 +85,7 @@ TEST_F(WorkspaceCliTest, FsckFindsAndRepairsDamage) {
   auto json = Try({"fsck", "--json"}).Json();
   EXPECT_EQ(json["clean"], false);
   EXPECT_FALSE(json["problems"].empty());
-  Outcome repaired = Try({"fsck", "--repair"});
-  EXPECT_EQ(repaired.status, 0) << repaired.out;
-  EXPECT_THAT(repaired.out, HasSubstr("(repaired)"));
-  EXPECT_THAT(Do({"fsck"}).out, HasSubstr("clean: "));
+  Repair();
   EXPECT_EQ(Do({"fs", "cat", "/kept"}).out, "kept");
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/files/delete_tree.h"
 
+#include <absl/container/flat_hash_set.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
 
@@ -25,6 +26,7 @@ Result<void> Gone(Result<void> removed, std::string_view path) {
 // Gives the caller, who owns them, all rights in the directories of a tree.
 void OpenUp(FileSystem& fs, const Caller& caller, NodeRef start) {
   std::vector<NodeRef> pending{std::move(start)};
+  absl::flat_hash_set<NodeId> seen;  // in a damaged tree one may come again
   while (!pending.empty()) {
     NodeRef directory = std::move(pending.back());
     pending.pop_back();
@@ -32,7 +34,8 @@ void OpenUp(FileSystem& fs, const Caller& caller, NodeRef start) {
     change.mode = 0700;
     (void)fs.SetAttr(caller, *directory, change);
     (void)fs.ReadDirectoryPlus(caller, *directory, 0, [&](const DirEntry&, const Found& child) {
-      if (S_ISDIR(child.attr.mode)) pending.push_back(child.node);
+      const bool directory = S_ISDIR(child.attr.mode);
+      if (directory && seen.insert(child.node->id()).second) pending.push_back(child.node);
       return Visit::kContinue;
     });
   }

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "agentfs/directory_trail.h"
 #include "agentfs/files.h"
 #include "core/files/delete_tree.h"
 #include "core/files/extents.h"
@@ -150,9 +151,11 @@ Result<void> TreeCopier::CopyMetadata(const Found& source, Node& target) {
 // Whether `directory` is `node` or lies below it.
 Result<bool> LiesWithin(FileSystem& fs, const Caller& caller, NodeRef directory, const Node& node) {
   const NodeId root = fs.Root()->id();
+  DirectoryTrail trail;
   for (;;) {
     if (directory->id() == node.id()) return true;
     if (directory->id() == root) return false;
+    AGENTFS_TRY(trail.Enter(directory->id(), ".."));
     AGENTFS_ASSIGN(Found up, fs.Lookup(caller, *directory, ".."));
     directory = std::move(up.node);
   }

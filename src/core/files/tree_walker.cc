@@ -56,6 +56,7 @@ Result<TreeWalker::Event> TreeWalker::Next() {
 }
 
 Result<void> TreeWalker::Enter() {
+  AGENTFS_TRY(trail_.Enter(current_.node->id(), path_));
   Result<std::vector<std::string>> names = SortedNames(fs_, caller_, *current_.node);
   if (!names.ok()) return AtPath(names.error(), "cannot list", path_);
   std::reverse(names->begin(), names->end());
@@ -67,6 +68,7 @@ TreeWalker::Event TreeWalker::Leave() {
   Level level = std::move(levels_.back());
   levels_.pop_back();
   current_ = std::move(level.directory);
+  trail_.Leave(current_.node->id());
   name_ = std::move(level.name);
   path_.resize(level.path_size);
   parent_ = levels_.empty() ? nullptr : levels_.back().directory.node.get();

@@ -8,13 +8,14 @@
 #include <string_view>
 #include <vector>
 
+#include "agentfs/directory_trail.h"
 #include "agentfs/filesystem.h"
 #include "agentfs/result.h"
 
 namespace agentfs {
 
 // One at a time by one thread. Links are not followed. A directory is listed when it is entered;
-// a name that has gone when its turn comes is left out.
+// a name that has gone when its turn comes is left out. A directory below itself is ELOOP.
 class TreeWalker {
  public:
   // The filesystem and the caller must outlive it.
@@ -49,6 +50,7 @@ class TreeWalker {
   FileSystem& fs_;
   const Caller& caller_;
   std::vector<Level> levels_;
+  DirectoryTrail trail_;  // the directories of levels_
   Found current_;
   Node* parent_ = nullptr;
   std::string name_;

@@ -214,7 +214,9 @@ TEST_P(HostileArchiveTest, SparseMapsThatLieAreHarmless) {
     for (const char* real_size : {"200", "-1", "9223372036854775807", "612"}) {
       SCOPED_TRACE(std::string(map) + " of " + real_size);
       Result<void> loaded = Load(sparse(map, real_size));
-      if (!loaded.ok()) EXPECT_EQ(Dump(files_, "/"), before_);
+      if (!loaded.ok()) {
+        EXPECT_EQ(Dump(files_, "/"), before_);
+      }
       if (loaded.ok()) {
         EXPECT_THAT(*files_.ListNames("/tree"), ::testing::ElementsAre("s"));
         MakeOldTree();
@@ -241,7 +243,9 @@ TEST_P(HostileArchiveTest, OwnersOutOfRangeAreRefused) {
 
 TEST_P(HostileArchiveTest, UnknownTypesAreRefusedOrFiles) {
   Result<void> loaded = Load(RawTar().Add({.name = "x", .type = 'Z'}).Finished());
-  if (!loaded.ok()) EXPECT_EQ(Dump(files_, "/"), before_);
+  if (!loaded.ok()) {
+    EXPECT_EQ(Dump(files_, "/"), before_);
+  }
 }
 
 TEST_P(HostileArchiveTest, TruncationAnywhereIsRefused) {
