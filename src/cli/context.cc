@@ -105,15 +105,6 @@ int Context::Report(const Error& error) const {
   return StatusOf(error);
 }
 
-std::string FormatTime(Timestamp time) {
-  const time_t seconds = time.sec;
-  struct tm parts = {};
-  ::gmtime_r(&seconds, &parts);
-  return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}.{:09}Z", parts.tm_year + 1900,
-                     parts.tm_mon + 1, parts.tm_mday, parts.tm_hour, parts.tm_min, parts.tm_sec,
-                     uint32_t{time.nsec});
-}
-
 std::string FormatLocalTime(Timestamp time) {
   const time_t seconds = time.sec;
   struct tm parts = {};

@@ -14,6 +14,7 @@
 
 #include "agentfs/result.h"
 #include "agentfs/types.h"
+#include "base/time_text.h"
 #include "cli/console.h"
 #include "cli/identity.h"
 
@@ -74,8 +75,6 @@ struct Context {
 
 int StatusOf(const Error& error);
 
-// "2025-01-31T12:00:00.000000001Z", for programs.
-std::string FormatTime(Timestamp time);
 // "2025-01-31 12:00:00" in the local time zone, for people.
 std::string FormatLocalTime(Timestamp time);
 // "12.3 MiB".

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The mounts of a server, as the control plane sees them.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "agentfs/result.h"
+
+namespace agentfs::control {
+
+struct MountRequest {
+  std::string point;     // absolute
+  std::string branch;    // empty: main, unless a snapshot is named
+  std::string snapshot;  // read-only
+  std::string profile = "default";
+  bool read_only = false;
+  bool allow_other = false;
+  // Not 0: unmounted when this connection ends.
+  uint64_t held_by = 0;
+};
+
+// A process that would be disturbed.
+struct MountUser {
+  uint32_t pid = 0;
+  std::string name;
+};
+
+struct MountState {
+  std::string point;
+  std::string branch, snapshot;  // one of them
+  std::string profile;
+  bool read_only = false;
+  bool allow_other = false;
+  std::vector<std::string> capabilities;  // negotiated with the kernel
+  std::vector<std::pair<std::string, uint64_t>> operations;
+};
+
+enum class UnmountForce : uint8_t {
+  kNo,   // EBUSY, naming the users, while something uses it
+  kYes,  // out of the tree at once; users get errors
+};
+
+// Thread-safe.
+class MountHost {
+ public:
+  virtual ~MountHost() = default;
+
+  // Visible when it returns.
+  virtual Result<MountState> Mount(const MountRequest& request) = 0;
+  // Everything written through it is in the volume when it returns. ENOENT: not one of ours.
+  virtual Result<void> Unmount(std::string_view point, UnmountForce force) = 0;
+  virtual std::vector<MountState> List() = 0;
+  virtual std::vector<MountUser> Users(std::string_view point) = 0;
+
+  // What the kernel has of the branch in its caches and has not written yet (shared mappings)
+  // reaches the volume. Must not be called while answering one of the mounts' requests, unless
+  // others of their threads are free.
+  virtual Result<void> FlushPages(std::string_view branch) = 0;
+  // The branch became something else; when this returns, no cache shows what it was.
+  virtual void BranchReplaced(std::string_view branch) = 0;
+};
+
+}  // namespace agentfs::control

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "adapters/control/operations.h"
+
+#include <algorithm>
+
+namespace agentfs::control {
+
+Result<void> Operations::FlushPages(std::string_view branch) {
+  return mounts_ ? mounts_->FlushPages(branch) : Ok();
+}
+
+void Operations::Publish(EventKind kind, std::string_view branch, std::string_view name) {
+  if (events_ == nullptr || !events_->HasSubscribers()) return;
+  Event event;
+  event.kind = kind;
+  event.branch = branch;
+  event.name = name;
+  events_->Publish(event);
+}
+
+Result<SnapshotInfo> Operations::CreateSnapshot(std::string_view branch, std::string_view name,
+                                                std::string_view message) {
+  AGENTFS_TRY(FlushPages(branch));
+  AGENTFS_ASSIGN(SnapshotInfo snapshot,
+                 volume_.CreateSnapshot(branch, name, message, Durability::kSynced));
+  Publish(EventKind::kSnapshotCreated, branch, snapshot.name);
+  return snapshot;
+}
+
+Result<void> Operations::DeleteSnapshot(std::string_view ref) {
+  std::string branch;
+  if (events_ != nullptr && events_->HasSubscribers()) {
+    for (const SnapshotInfo& each : volume_.ListSnapshots()) {
+      if (each.name == ref || "s" + std::to_string(each.number) == ref) branch = each.branch;
+    }
+  }
+  AGENTFS_TRY(volume_.DeleteSnapshot(ref));
+  Publish(EventKind::kSnapshotDeleted, branch, ref);
+  return Ok();
+}
+
+Result<BranchInfo> Operations::CreateBranch(std::string_view name, std::string_view ref) {
+  AGENTFS_TRY(FlushPages(ref));
+  AGENTFS_ASSIGN(BranchInfo branch, volume_.CreateBranch(name, ref));
+  Publish(EventKind::kBranchCreated, name, ref);
+  return branch;
+}
+
+Result<void> Operations::DeleteBranch(std::string_view name) {
+  AGENTFS_TRY(volume_.DeleteBranch(name));
+  Publish(EventKind::kBranchDeleted, name, "");
+  return Ok();
+}
+
+Result<SnapshotInfo> Operations::Restore(std::string_view branch, std::string_view ref) {
+  // Pages that came later would mix what was with what is restored.
+  AGENTFS_TRY(FlushPages(branch));
+  AGENTFS_ASSIGN(SnapshotInfo before,
+                 volume_.CreateSnapshot(branch, "", "before restore of " + std::string(ref),
+                                        Durability::kNone));
+  auto restored = volume_.Restore(branch, ref);
+  if (!restored.ok()) {
+    (void)volume_.DeleteSnapshot(before.name);
+    return restored.error();
+  }
+  if (mounts_) mounts_->BranchReplaced(branch);
+  AGENTFS_TRY(volume_.Flush(Durability::kSynced));
+  Publish(EventKind::kBranchRestored, branch, ref);
+  return before;
+}
+
+Result<void> Operations::Flush() {
+  if (mounts_) {
+    for (const BranchInfo& branch : volume_.ListBranches()) {
+      if (branch.in_use) AGENTFS_TRY(mounts_->FlushPages(branch.name));
+    }
+  }
+  return volume_.Flush(Durability::kSynced);
+}
+
+}  // namespace agentfs::control

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A control service over a volume in memory, with mounts that only remember what was asked of them.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "absl/synchronization/mutex.h"
+#include "adapters/control/operations.h"
+#include "adapters/control/service.h"
+
+namespace agentfs::control {
+
+class FakeMounts : public MountHost {
+ public:
+  Result<MountState> Mount(const MountRequest& request) override;
+  Result<void> Unmount(std::string_view point, UnmountForce force) override;
+  std::vector<MountState> List() override;
+  std::vector<MountUser> Users(std::string_view point) override;
+  Result<void> FlushPages(std::string_view branch) override;
+  void BranchReplaced(std::string_view branch) override;
+
+  std::vector<std::string> Calls();
+  bool busy = false;
+
+ private:
+  absl::Mutex mu_;
+  std::vector<MountState> mounts_ ABSL_GUARDED_BY(mu_);
+  std::vector<std::string> calls_ ABSL_GUARDED_BY(mu_);
+};
+
+class FakeHost : public ServiceHost {
+ public:
+  Result<CommandOutcome> RunCommand(CommandRequest request, const Peer& peer) override;
+  Result<void> Shutdown(UnmountForce) override { return Ok(); }
+  void Describe(nlohmann::ordered_json& status) override { status["described"] = true; }
+};
+
+class ControlTest : public testing::Test {
+ protected:
+  ControlTest();
+
+  // The answer to a request from this process.
+  nlohmann::json Ask(const std::string& name, const nlohmann::json& arguments = {},
+                     const Peer& peer = {}, const std::string& payload = {});
+  // The same for one whose success is expected: its result.
+  nlohmann::json Do(const std::string& name, const nlohmann::json& arguments = {});
+
+  std::unique_ptr<Volume> volume_;
+  FakeMounts mounts_;
+  FakeHost host_;
+  EventHub events_;
+  std::unique_ptr<Operations> operations_;
+  std::unique_ptr<ControlService> service_;
+};
+
+}  // namespace agentfs::control
