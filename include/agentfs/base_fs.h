@@ -67,6 +67,9 @@ class BaseFs {
   virtual Result<BaseStat> Stat(std::string_view path) = 0;
   virtual Result<std::unique_ptr<BaseFile>> Open(std::string_view path) = 0;  // regular files only
   virtual Result<std::vector<BaseEntry>> List(std::string_view path) = 0;     // without . and ..
+  // Stat of names in a directory, for the price of finding the directory once. In their order.
+  virtual Result<std::vector<Result<BaseStat>>> StatNames(
+      std::string_view directory, std::span<const std::string_view> names) = 0;
   virtual Result<std::string> ReadLink(std::string_view path) = 0;
   virtual Result<std::vector<std::string>> ListXattrs(std::string_view path) = 0;
   virtual Result<std::string> GetXattr(std::string_view path, std::string_view name) = 0;

@@ -147,16 +147,25 @@ class View final : public FileSystem {
   Result<bool> IsEmptyLocked(ViewNode& directory) ABSL_SHARED_LOCKS_REQUIRED(operations_);
   Result<void> LoadListingLocked(ViewNode& directory, bool from_start)
       ABSL_SHARED_LOCKS_REQUIRED(operations_);
+  enum class Detail : uint8_t { kNames, kAttributes };
   struct Listed {
-    std::string name;
-    NodeId node;
-    uint32_t type;
-    uint64_t cursor;
+    std::string name = {};
+    NodeId node = {};
+    uint32_t type = 0;
+    uint64_t cursor = 0;
+    Result<Found> found = Found();  // filled with kAttributes; an error: the name is to be left out
   };
-  Result<std::vector<Listed>> ListLocked(ViewNode& directory, uint64_t cursor)
+  Result<std::vector<Result<BaseStat>>> StatListed(const ViewNode& directory,
+                                                   const std::vector<Directory::Item>& items);
+  // Both directory and child are in memory afterwards; the directory's lock is exclusive.
+  Result<Found> FoundLocked(ViewNode& parent, std::string_view name, const Name& found);
+  Result<std::vector<Listed>> ListLocked(ViewNode& directory, uint64_t cursor, size_t limit,
+                                         Detail detail) ABSL_SHARED_LOCKS_REQUIRED(operations_);
+  Result<std::vector<Listed>> ListAfter(const Caller&, ViewNode& directory, uint64_t cursor,
+                                        size_t limit, Detail detail)
       ABSL_SHARED_LOCKS_REQUIRED(operations_);
-  Result<std::vector<Listed>> ListAfter(const Caller&, ViewNode& directory, uint64_t cursor)
-      ABSL_SHARED_LOCKS_REQUIRED(operations_);
+  Result<void> ForEachListed(const Caller&, ViewNode& directory, uint64_t cursor, Detail detail,
+                             const std::function<Visit(const Listed&)>& visit);
 
   // ---- view_rename.cc
   struct RenameSide {

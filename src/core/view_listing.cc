@@ -3,6 +3,7 @@
 // Directory listings.
 #include <unistd.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "base/clock.h"
@@ -13,7 +14,7 @@ namespace agentfs {
 namespace {
 
 // How many entries are taken out of a directory under its lock at a time.
-constexpr size_t kBatch = 256;
+constexpr size_t kFirstBatch = 32, kLargestBatch = 256;
 
 }  // namespace
 
@@ -45,65 +46,101 @@ Result<bool> View::IsEmptyLocked(ViewNode& node) {
   return empty;
 }
 
-Result<std::vector<View::Listed>> View::ListLocked(ViewNode& node, uint64_t cursor) {
+// What the base knows of the listed names that only it has; ENOENT: removed meanwhile.
+Result<std::vector<Result<BaseStat>>> View::StatListed(const ViewNode& node,
+                                                       const std::vector<Directory::Item>& items) {
+  std::vector<std::string_view> names;
+  for (const Directory::Item& item : items) {
+    if (item.entry == nullptr) names.push_back(item.base_entry->name);
+  }
+  if (names.empty()) return std::vector<Result<BaseStat>>();
+  return nodes_.volume().base->StatNames(node.base->path, names);
+}
+
+Result<Found> View::FoundLocked(ViewNode& parent, std::string_view name, const Name& found) {
+  AGENTFS_ASSIGN(NodeRef child, NodeOf(parent, name, found));
+  if (found.entry != nullptr) found.entry->node = child;
+  ViewNode& node = AsViewNode(*child);
+  AGENTFS_ASSIGN(NodeLock lock, NodeLock::Take(nodes_, node, LockMode::kShared));
+  AGENTFS_ASSIGN(Attr attr, nodes_.AttrLocked(node, found.base));
+  return Found{std::move(child), attr};
+}
+
+Result<std::vector<View::Listed>> View::ListLocked(ViewNode& node, uint64_t cursor, size_t limit,
+                                                   Detail detail) {
   AGENTFS_TRY(LoadListingLocked(node, cursor == 0));
+  const std::vector<Directory::Item> items = node.directory()->ListAfter(cursor, limit);
+  AGENTFS_ASSIGN(auto stats, StatListed(node, items));
+  auto stat = stats.begin();
   std::vector<Listed> listed;
-  for (const Directory::Item& item : node.directory()->ListAfter(cursor, kBatch)) {
+  listed.reserve(items.size());
+  for (const Directory::Item& item : items) {
+    Name name;
+    Listed next{.cursor = item.cursor};
     if (item.entry != nullptr) {
-      const NameEntry& entry = *item.entry;
-      listed.push_back(
-          {std::string(entry.name()), entry.id, uint32_t{entry.type} << 12, item.cursor});
-      continue;
+      name.entry = item.entry;
+      next.name = item.entry->name();
+      next.node = item.entry->id;
+    } else {
+      next.name = item.base_entry->name;
+      Result<BaseStat>& known = *stat++;
+      if (known.ok()) {
+        next.node = BaseNodeId(known->identity);
+        name.base = std::move(*known);
+      }
     }
-    const std::string path = JoinBasePath(node.base->path, item.base_entry->name);
-    Result<BaseStat> stat = nodes_.volume().base->Stat(path);
-    if (!stat.ok()) continue;  // removed meanwhile
-    listed.push_back(
-        {item.base_entry->name, BaseNodeId(stat->identity), stat->attr.mode & S_IFMT, item.cursor});
+    if (name.exists()) {
+      next.type = name.type();
+      if (detail == Detail::kAttributes) next.found = FoundLocked(node, next.name, name);
+    } else {
+      next.found = Error(ENOENT);
+    }
+    listed.push_back(std::move(next));
   }
   return listed;
 }
 
 Result<std::vector<View::Listed>> View::ListAfter(const Caller& caller, ViewNode& node,
-                                                  uint64_t cursor) {
+                                                  uint64_t cursor, size_t limit, Detail detail) {
   AGENTFS_ASSIGN(NodeLock lock, LockDirectory(node, LockMode::kExclusive));
   if (cursor == 0) AGENTFS_TRY(CheckAccess(caller, node, R_OK));
-  return ListLocked(node, cursor);
+  return ListLocked(node, cursor, limit, detail);
+}
+
+Result<void> View::ForEachListed(const Caller& caller, ViewNode& node, uint64_t cursor,
+                                 Detail detail, const std::function<Visit(const Listed&)>& visit) {
+  // A listing through a small buffer stops early: what it does not take must not cost much.
+  for (size_t limit = kFirstBatch;; limit = std::min(2 * limit, kLargestBatch)) {
+    std::vector<Listed> listed;
+    {
+      Operation operation(*this);
+      AGENTFS_ASSIGN(listed, ListAfter(caller, node, cursor, limit, detail));
+    }
+    if (listed.empty()) return Ok();
+    for (const Listed& item : listed) {
+      cursor = item.cursor;
+      if (!item.found.ok()) {
+        if (item.found.code() == ENOENT || item.found.code() == ESTALE) continue;
+        return item.found.error();
+      }
+      if (visit(item) == Visit::kStop) return Ok();
+    }
+  }
 }
 
 Result<void> View::ReadDirectory(const Caller& caller, Node& node, uint64_t cursor,
                                  const DirVisitor& visit) {
-  Operation operation(*this);
-  while (true) {
-    AGENTFS_ASSIGN(auto listed, ListAfter(caller, AsViewNode(node), cursor));
-    if (listed.empty()) return Ok();
-    for (const Listed& item : listed) {
-      cursor = item.cursor;
-      if (visit({item.name, item.node, item.type, item.cursor}) == Visit::kStop) return Ok();
-    }
-  }
+  return ForEachListed(caller, AsViewNode(node), cursor, Detail::kNames, [&](const Listed& item) {
+    return visit({item.name, item.node, item.type, item.cursor});
+  });
 }
 
 Result<void> View::ReadDirectoryPlus(const Caller& caller, Node& node, uint64_t cursor,
                                      const DirAttrVisitor& visit) {
-  while (true) {
-    std::vector<Listed> listed;
-    {
-      Operation operation(*this);
-      AGENTFS_ASSIGN(listed, ListAfter(caller, AsViewNode(node), cursor));
-    }
-    if (listed.empty()) return Ok();
-    for (const Listed& item : listed) {
-      cursor = item.cursor;
-      Result<Found> found = Lookup(Caller{}, node, item.name);
-      if (!found.ok()) {
-        if (found.code() == ENOENT || found.code() == ESTALE) continue;  // removed meanwhile
-        return found.error();
-      }
-      const DirEntry entry{item.name, found->attr.node, found->attr.mode & S_IFMT, item.cursor};
-      if (visit(entry, *found) == Visit::kStop) return Ok();
-    }
-  }
+  return ForEachListed(
+      caller, AsViewNode(node), cursor, Detail::kAttributes, [&](const Listed& item) {
+        return visit({item.name, item.found->attr.node, item.type, item.cursor}, *item.found);
+      });
 }
 
 }  // namespace agentfs

@@ -88,6 +88,10 @@ Result<NodeRef> View::NodeOf(ViewNode& parent, std::string_view name, const Name
   if (found.base) {
     return nodes_.GetBaseNode(JoinBasePath(parent.base->path, name), *found.base, parent.id());
   }
+  if (found.entry->node_id() == parent.id()) {  // whose lock is held, and will be asked for
+    return Error(EBADMSG, "a directory contains itself: the store is damaged",
+                 "run `agentfs fsck --repair`");
+  }
   if (const Node* node = found.entry->node.get()) {
     // Its lines are needed together: one wait for memory instead of three.
     const char* bytes = reinterpret_cast<const char*>(node);
@@ -101,6 +105,7 @@ Result<Found> View::Lookup(const Caller& caller, Node& parent_node, std::string_
   Operation operation(*this);
   ViewNode& parent = AsViewNode(parent_node);
   NodeRef child;
+  std::optional<BaseStat> base;
   bool keep = false;
   {
     AGENTFS_ASSIGN(NodeLock lock, LockDirectory(parent, LockMode::kShared));
@@ -113,6 +118,7 @@ Result<Found> View::Lookup(const Caller& caller, Node& parent_node, std::string_
       if (!found.exists()) return Error(ENOENT);
       AGENTFS_ASSIGN(child, NodeOf(parent, name, found));
       keep = found.entry != nullptr && !found.entry->node;
+      base = std::move(found.base);
     }
   }
   if (name == "..") {
@@ -125,7 +131,7 @@ Result<Found> View::Lookup(const Caller& caller, Node& parent_node, std::string_
   }
   ViewNode& node = AsViewNode(*child);
   AGENTFS_ASSIGN(NodeLock lock, NodeLock::Take(nodes_, node, LockMode::kShared));
-  AGENTFS_ASSIGN(Attr attr, nodes_.AttrLocked(node));
+  AGENTFS_ASSIGN(Attr attr, nodes_.AttrLocked(node, base));
   return Found{std::move(child), attr};
 }
 

@@ -327,6 +327,13 @@ Result<Attr> ViewNodes::AttrLocked(ViewNode& node) {
   return attr;
 }
 
+Result<Attr> ViewNodes::AttrLocked(ViewNode& node, const std::optional<BaseStat>& stat) {
+  if (!stat || node.HasRecord()) return AttrLocked(node);
+  Attr attr = stat->attr;
+  attr.node = node.id();
+  return attr;
+}
+
 // ---- what hangs on nodes
 
 Result<void> ViewNodes::LoadDirectoryLocked(ViewNode& node) {

@@ -56,6 +56,8 @@ class ViewNodes {
   Result<NodeRef> ParentOf(ViewNode& node);
   // Asks the base where the attributes are the base's.
   Result<Attr> AttrLocked(ViewNode& node);  // shared will do for a node with a record
+  // The same for who has just asked the base.
+  Result<Attr> AttrLocked(ViewNode& node, const std::optional<BaseStat>& stat);
   Result<void> LoadDirectoryLocked(ViewNode& directory);
   // Of a node that has a record, or is about to get one.
   Result<void> LoadXattrsLocked(ViewNode& node);

@@ -131,6 +131,8 @@ class HostBase final : public BaseFs {
   }
 
   Result<std::vector<BaseEntry>> List(std::string_view path) override;
+  Result<std::vector<Result<BaseStat>>> StatNames(std::string_view directory,
+                                                  std::span<const std::string_view> names) override;
   Result<std::string> ReadLink(std::string_view path) override;
   Result<std::vector<std::string>> ListXattrs(std::string_view path) override;
   Result<std::string> GetXattr(std::string_view path, std::string_view name) override;
@@ -219,6 +221,31 @@ Result<std::vector<BaseEntry>> HostBase::List(std::string_view path) {
     uint32_t type = entry->d_type == DT_UNKNOWN ? 0 : DTTOIF(entry->d_type);
     entries.push_back({std::string(name), type});
   }
+}
+
+// A single name cannot lead out of its directory, so that no open is needed for each.
+Result<std::vector<Result<BaseStat>>> HostBase::StatNames(std::string_view directory,
+                                                          std::span<const std::string_view> names) {
+  AGENTFS_ASSIGN(Fd fd, OpenWith(directory, O_PATH | O_DIRECTORY | O_NOFOLLOW));
+  const bool is_root = Shape(directory).is_root;
+  std::vector<Result<BaseStat>> stats;
+  stats.reserve(names.size());
+  for (std::string_view name : names) {
+    struct statx st;
+    if (is_root && IsHiddenName(name)) {
+      stats.emplace_back(Error(ENOENT));
+    } else if (::statx(fd.get(), std::string(name).c_str(), AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT,
+                       kStatMask, &st) != 0) {
+      stats.emplace_back(ErrnoError());
+    } else if (DeviceOf(st) == device_) {
+      stats.emplace_back(ToBaseStat(st, 0));
+    } else {  // mounted there: its filesystem has to be asked for its id
+      std::string path(directory);
+      if (!path.empty()) path += '/';
+      stats.push_back(Stat(path.append(name)));
+    }
+  }
+  return stats;
 }
 
 Result<std::string> HostBase::ReadLink(std::string_view path) {
