@@ -19,6 +19,7 @@ namespace agentfs::fuse {
 namespace {
 
 constexpr int kMostStackedMounts = 64;
+constexpr int kMostQuestions = 100;
 
 Error CannotMount(const std::string& path, int code, std::string_view why, std::string remedy) {
   return Error(code, fmt::format("cannot mount at {}: {}", path, why), std::move(remedy));
@@ -49,6 +50,8 @@ int AskServer(const std::string& path) {
                             STATX_BASIC_STATS, &ignored);
   return asked == 0 ? 0 : errno;
 }
+
+bool IsDropped(int answer) { return answer == ECONNABORTED || answer == ECANCELED; }
 
 Result<std::string> CheckTarget(const std::string& path) {
   struct stat attributes;
@@ -194,8 +197,10 @@ Result<void> MountPoint::Unmount(UnmountMode mode) {
 PathState StateOfPath(const std::string& path) {
   const auto entry = TopMountAt(PointOf(path));
   if (!entry || entry->type != kFilesystemType) return PathState::kPlain;
-  const int answer = AskServer(path);
-  return answer == ENOTCONN || answer == ECONNABORTED ? PathState::kDead : PathState::kMounted;
+  int answer = AskServer(path);
+  // A connection that ends meanwhile drops the question; the next one meets its end.
+  for (int i = 0; i < kMostQuestions && IsDropped(answer); ++i) answer = AskServer(path);
+  return answer == ENOTCONN || IsDropped(answer) ? PathState::kDead : PathState::kMounted;
 }
 
 Result<bool> RemoveDeadMount(const std::string& path) {

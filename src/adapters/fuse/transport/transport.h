@@ -18,12 +18,14 @@ namespace agentfs::fuse {
 
 // Serves from when it is made until the filesystem is unmounted or it is stopped. All functions
 // may be called by any thread that is not one of its own. The device and the handler must outlive
+// it. An answer may leave only when the handler returns, so it must not wait for anything behind
 // it.
 class Transport {
  public:
   struct Statistics {
     uint64_t requests = 0;
-    // Answers that the kernel did not take: wrong in size or form. The caller saw EIO.
+    // Answers that the kernel did not take: wrong in size or form. The caller saw EIO. Over
+    // io_uring the kernel does not tell.
     uint64_t rejected = 0;
   };
 
@@ -39,6 +41,10 @@ class Transport {
   virtual std::string_view name() const = 0;  // "device" or "io_uring"
   virtual Statistics statistics() const = 0;
 };
+
+// Whether it makes sense to want kOverIoUring: the kernel's administrator has enabled it
+// (/sys/module/fuse/parameters/enable_uring) and this process may use io_uring.
+bool UringIsAvailable();
 
 struct TransportOptions {
   // Threads of the device; of io_uring: threads of each processor. 0: chosen by the number of

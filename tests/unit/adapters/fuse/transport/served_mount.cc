@@ -47,9 +47,12 @@ Watchdog::~Watchdog() {
   thread_.join();
 }
 
-std::string WhyNot(Way) {
+std::string WhyNot(Way way) {
   if (::access("/dev/fuse", R_OK | W_OK) != 0) return "no /dev/fuse that this user may open";
   if (::geteuid() != 0) return "mounting directly needs root";
+  if (way == Way::kUring && !UringIsAvailable()) {
+    return "io_uring is off: echo Y > /sys/module/fuse/parameters/enable_uring";
+  }
   return "";
 }
 

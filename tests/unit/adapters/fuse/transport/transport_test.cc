@@ -42,22 +42,28 @@ class TransportTest : public testing::TestWithParam<Way> {
     if (const std::string why = WhyNot(GetParam()); !why.empty()) GTEST_SKIP() << why;
   }
 
-  void Serve(MemoryHandler& handler, ServedOptions options = {}) {
+  MemoryHandler& Make(MemoryHandler::Options options = {}) {
+    handler_ = std::make_unique<MemoryHandler>(options);
+    return *handler_;
+  }
+
+  void Serve(ServedOptions options = {}) {
     options.way = GetParam();
-    auto served = ServedMount::Start(handler, options);
+    auto served = ServedMount::Start(*handler_, options);
     ASSERT_TRUE(served.ok()) << served.error().message();
     served_ = std::move(served).value();
     EXPECT_EQ(served_->transport().name(), GetParam() == Way::kDevice ? "device" : "io_uring");
   }
 
+  std::unique_ptr<MemoryHandler> handler_;  // outlives who calls it
   std::unique_ptr<ServedMount> served_;
 };
 
 TEST_P(TransportTest, FilesAreReadWrittenListedAndRemoved) {
-  MemoryHandler handler;
+  MemoryHandler& handler = Make();
   handler.Put("a", "first");
   handler.Put("b", "second");
-  Serve(handler);
+  Serve();
   EXPECT_EQ(ReadWhole(served_->Path("a")).value(), "first");
   ASSERT_TRUE(WriteWhole(served_->Path("c"), "third").ok());
   EXPECT_EQ(handler.Content("c"), "third");
@@ -69,9 +75,9 @@ TEST_P(TransportTest, FilesAreReadWrittenListedAndRemoved) {
 }
 
 TEST_P(TransportTest, OneMebibyteTravelsInOneRequest) {
-  MemoryHandler handler;
+  MemoryHandler& handler = Make();
   handler.Put("file", "");
-  Serve(handler);
+  Serve();
   const std::string bytes = RandomBytes(1 << 20, 1);
   Fd file(::open(served_->Path("file").c_str(), O_RDWR | O_DIRECT));
   ASSERT_TRUE(file);
@@ -89,8 +95,8 @@ TEST_P(TransportTest, OneMebibyteTravelsInOneRequest) {
 }
 
 TEST_P(TransportTest, EightClientsEachSeeTheirOwn) {
-  MemoryHandler handler;
-  Serve(handler);
+  Make();
+  Serve();
   std::vector<std::thread> clients;
   for (uint32_t i = 0; i < 8; ++i) {
     clients.emplace_back([this, i] {
@@ -109,10 +115,10 @@ TEST_P(TransportTest, EightClientsEachSeeTheirOwn) {
 }
 
 TEST_P(TransportTest, BlockedRequestsStallNobody) {
-  MemoryHandler handler;
+  MemoryHandler& handler = Make();
   handler.Put("slow", "slow");
   handler.Put("quick", "quick");
-  Serve(handler);
+  Serve();
   handler.Close("slow");
   std::vector<std::thread> blocked;
   // One less than the threads of a single processor's queue.
@@ -130,9 +136,9 @@ TEST_P(TransportTest, BlockedRequestsStallNobody) {
 }
 
 TEST_P(TransportTest, ForgottenNodesAreReported) {
-  MemoryHandler handler({.valid_seconds = 3600});
+  MemoryHandler& handler = Make({.valid_seconds = 3600});
   for (int i = 0; i < 50; ++i) handler.Put(std::to_string(i), "x");
-  Serve(handler);
+  Serve();
   struct stat attributes;
   for (int i = 0; i < 50; ++i) {
     EXPECT_EQ(::stat(served_->Path(std::to_string(i)).c_str(), &attributes), 0);
@@ -147,9 +153,9 @@ TEST_P(TransportTest, ForgottenNodesAreReported) {
 }
 
 TEST_P(TransportTest, PlainUnmountOfABusyFilesystemIsRefused) {
-  MemoryHandler handler;
+  MemoryHandler& handler = Make();
   handler.Put("file", "content");
-  Serve(handler);
+  Serve();
   {
     Fd file(::open(served_->Path("file").c_str(), O_RDONLY));
     EXPECT_EQ(served_->point().Unmount(UnmountMode::kPlain).code(), EBUSY);
@@ -163,9 +169,9 @@ TEST_P(TransportTest, PlainUnmountOfABusyFilesystemIsRefused) {
 }
 
 TEST_P(TransportTest, LazyUnmountServesWhoHasFilesOpenAndThenEnds) {
-  MemoryHandler handler;
+  MemoryHandler& handler = Make();
   handler.Put("file", "content");
-  Serve(handler);
+  Serve();
   {
     Fd file(::open(served_->Path("file").c_str(), O_RDONLY));
     ASSERT_TRUE(file);
@@ -177,10 +183,10 @@ TEST_P(TransportTest, LazyUnmountServesWhoHasFilesOpenAndThenEnds) {
 }
 
 TEST_P(TransportTest, ForcedUnmountUnderLoadEndsEverything) {
-  MemoryHandler handler;
+  MemoryHandler& handler = Make();
   handler.Put("slow", std::string(1 << 16, 's'));
   handler.Put("file", std::string(1 << 16, 'f'));
-  Serve(handler);
+  Serve();
   handler.Close("slow");
   std::vector<std::thread> clients;
   std::atomic<uint64_t> done = 0;
@@ -199,9 +205,9 @@ TEST_P(TransportTest, ForcedUnmountUnderLoadEndsEverything) {
 }
 
 TEST_P(TransportTest, StopAnswersWhatHasArrivedAndEndsThreads) {
-  MemoryHandler handler;
+  MemoryHandler& handler = Make();
   handler.Put("slow", "slow");
-  Serve(handler);
+  Serve();
   handler.Close("slow");
   std::thread client([this] { EXPECT_EQ(ReadWhole(served_->Path("slow")).value(), "slow"); });
   handler.AwaitWaiting(1);
@@ -217,9 +223,10 @@ TEST_P(TransportTest, StopAnswersWhatHasArrivedAndEndsThreads) {
   EXPECT_EQ(StateOfPath(served_->root()), PathState::kPlain);
 }
 
-INSTANTIATE_TEST_SUITE_P(Ways, TransportTest, testing::Values(Way::kDevice), [](const auto& info) {
-  return info.param == Way::kDevice ? "Device" : "Uring";
-});
+INSTANTIATE_TEST_SUITE_P(Ways, TransportTest, testing::Values(Way::kDevice, Way::kUring),
+                         [](const auto& info) {
+                           return info.param == Way::kDevice ? "Device" : "Uring";
+                         });
 
 }  // namespace
 }  // namespace agentfs::fuse::test

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// One thread's io_uring and its entries of the kernel's FUSE queues.
+#pragma once
+
+#include <liburing.h>
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "adapters/fuse/transport/page_buffer.h"
+#include "adapters/fuse/transport/transport.h"
+#include "adapters/fuse/transport/worker_threads.h"
+
+namespace agentfs::fuse {
+
+// Where a worker serves: one entry of each queue, on one processor (-1: on any).
+struct UringPlace {
+  std::vector<uint16_t> queues;
+  int processor = -1;
+};
+
+// Made by any thread, then used by one, from Register to its end.
+class UringWorker {
+ public:
+  static Result<std::unique_ptr<UringWorker>> Create(int device, const Capabilities& capabilities,
+                                                     UringPlace place);
+  ~UringWorker();  // in the thread that has registered, or if none has
+
+  // Makes the ring and gives the kernel its entries. The thread goes to its processor.
+  Result<void> Register();
+  // Serves until all entries have come back because the filesystem is gone, or `threads` stop.
+  void Serve(Handler& handler, const WorkerThreads& threads);
+  // Gives the ring back to the kernel, and with it the entries.
+  void Close();
+
+  uint64_t requests() const { return requests_.load(std::memory_order_relaxed); }  // any thread
+
+ private:
+  struct Entry {
+    Entry(uint16_t q, PageBuffer m) : queue(q), memory(std::move(m)) {}
+    UringRequestHeader& header() const;
+    std::span<char> payload() const;
+
+    uint16_t queue;
+    PageBuffer memory;        // a page of headers, then the payload
+    std::vector<char> names;  // a payload that the answer must not overwrite
+  };
+  class EntryExchange;
+
+  UringWorker(int device, UringPlace place) : device_(device), place_(std::move(place)) {}
+  io_uring_sqe& Prepare(Entry& entry, uint32_t command);
+  void HandleOne(Handler& handler, Entry& entry);
+  void HandleCompleted(Handler& handler);
+
+  int device_;
+  UringPlace place_;
+  std::vector<std::unique_ptr<Entry>> entries_;
+  size_t live_ = 0;  // entries that the kernel or we use
+  io_uring ring_{};
+  bool has_ring_ = false;
+  std::atomic<uint64_t> requests_ = 0;
+};
+
+// Whether this process may make rings of the kind that is needed.
+bool CanMakeRings();
+
+// Tells the kernel that no rings will come, so that it uses the device instead. It does only
+// before every queue has an entry.
+Result<void> RefuseRings(int device);
+
+}  // namespace agentfs::fuse
