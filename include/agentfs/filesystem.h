@@ -93,6 +93,10 @@ class FileSystem {
   virtual ~FileSystem() = default;
 
   virtual NodeRef Root() = 0;
+  // The node if it is in memory, else null: for who knows its id from an observer.
+  virtual NodeRef FindNode(NodeId id) = 0;
+  // Where a directory is now: "/", "/a/b". ENOENT: it is removed.
+  virtual Result<std::string> PathOf(Node& directory) = 0;
 
   // ---- names
   virtual Result<Found> Lookup(const Caller& caller, Node& parent, std::string_view name) = 0;

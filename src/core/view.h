@@ -28,6 +28,8 @@ class View final : public FileSystem {
   ~View() override;
 
   NodeRef Root() override { return root_; }
+  NodeRef FindNode(NodeId id) override { return nodes_.table().Find(id); }
+  Result<std::string> PathOf(Node& directory) override;
   Result<Found> Lookup(const Caller&, Node& parent, std::string_view name) override;
   Result<Found> Create(const Caller&, Node& parent, std::string_view name, uint32_t mode) override;
   Result<Found> MakeDirectory(const Caller&, Node& parent, std::string_view name,
@@ -142,6 +144,9 @@ class View final : public FileSystem {
                    const Name& found);
   void DropLink(Journal::Change& change, ViewNode& node, const Timestamp& now);
   void TouchDirectory(Journal::Change& change, ViewNode& directory, const Timestamp& now);
+
+  // ---- view_path.cc
+  Result<std::string> NameIn(ViewNode& parent, ViewNode& child);
 
   // ---- view_listing.cc
   Result<bool> IsEmptyLocked(ViewNode& directory) ABSL_SHARED_LOCKS_REQUIRED(operations_);

@@ -190,6 +190,26 @@ TEST_F(ObserverTest, ARenamedDirectoryOfTheBaseResetsEverything) {
   EXPECT_TRUE(recorder_.Await("base f"));
 }
 
+TEST_F(ObserverTest, PathsOfDirectoriesFollowRenames) {
+  BaseDirectory("a");
+  BaseDirectory("a/b");
+  ObserveBase();
+  NodeRef root = fs_->Root();
+  EXPECT_EQ(Get(fs_->PathOf(*root)), "/");
+  NodeRef a = Get(fs_->Lookup(caller_, *root, "a")).node;
+  NodeRef b = Get(fs_->Lookup(caller_, *a, "b")).node;
+  NodeRef c = Get(fs_->MakeDirectory(caller_, *b, "c", 0755)).node;
+  EXPECT_EQ(Get(fs_->PathOf(*b)), "/a/b");
+  EXPECT_EQ(Get(fs_->PathOf(*c)), "/a/b/c");
+  Get(fs_->Rename(caller_, *root, "a", *root, "x", RenameMode::kReplace));
+  EXPECT_EQ(Get(fs_->PathOf(*c)), "/x/b/c");
+  Get(fs_->Rename(caller_, *b, "c", *root, "d", RenameMode::kReplace));
+  EXPECT_EQ(Get(fs_->PathOf(*c)), "/d");
+  EXPECT_EQ(fs_->FindNode(c->id()), c);
+  Get(fs_->RemoveDirectory(caller_, *root, "d"));
+  EXPECT_EQ(fs_->PathOf(*c).code(), ENOENT);
+}
+
 TEST_F(ObserverTest, SaysThatAnUnwatchedBaseChangesUnseen) {
   OpenOverBase();
   Begin();

@@ -68,6 +68,8 @@ class FakeFs : public FileSystem {
                              uint64_t target_offset, uint64_t length) override;
   Result<void> Sync(Node& node) override;
   Result<FsStats> StatFs() override;
+  NodeRef FindNode(NodeId) override { return {}; }
+  Result<std::string> PathOf(Node&) override { return Error(ENOTSUP); }
   void AddObserver(ChangeObserver&) override {}
   void RemoveObserver(ChangeObserver&) override {}
   bool ObserversHearAll() const override { return true; }
