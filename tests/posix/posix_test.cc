@@ -24,6 +24,10 @@ std::string SubjectName(const testing::TestParamInfo<SubjectKind>& info) {
       return "SqliteBase";
     case SubjectKind::kSingleFile:
       return "SingleFile";
+    case SubjectKind::kMount:
+      return "Mount";
+    case SubjectKind::kMountBase:
+      return "MountBase";
   }
   return "";
 }
@@ -43,21 +47,38 @@ PosixTest::PosixTest() {
   RigOptions options;
   options.state = temp_.Make("state");
   if (kind == SubjectKind::kSqliteReopened || kind == SubjectKind::kSqliteBase ||
-      kind == SubjectKind::kSingleFile) {
+      kind == SubjectKind::kSingleFile || kind == SubjectKind::kMountBase) {
     options.store = StoreKind::kSqlite;
   }
   options.volume.single_file = kind == SubjectKind::kSingleFile;
-  if (kind == SubjectKind::kMemoryBase || kind == SubjectKind::kSqliteBase) {
+  if (kind == SubjectKind::kMemoryBase || kind == SubjectKind::kSqliteBase ||
+      kind == SubjectKind::kMountBase) {
     options.base = temp_.Make("base");
     setup_ = Value(OpenNativeSubject(options.base));
   }
   rig_ = Value(VolumeRig::Open(std::move(options)));
-  fs_ = Value(rig_->Branch(kMainBranch));
+  if (!mounted() || !WhyNoMounts().empty()) {
+    fs_ = Value(rig_->Branch(kMainBranch));
+    return;
+  }
+  const std::string place = temp_.Make("mount");
+  watchdog_ = std::make_unique<Watchdog>(place);
+  mount_ = Value(MountRig::Start(rig_->volume(), place));
+  fs_ = Value(OpenNativeSubject(place));
+}
+
+void PosixTest::SetUp() {
+  if (mounted() && !WhyNoMounts().empty()) GTEST_SKIP() << WhyNoMounts();
+}
+
+bool PosixTest::mounted() const {
+  return GetParam() == SubjectKind::kMount || GetParam() == SubjectKind::kMountBase;
 }
 
 PosixTest::~PosixTest() {
   fs_.reset();
   setup_.reset();
+  mount_.reset();
 }
 
 Subject& PosixTest::setup() { return setup_ ? *setup_ : *fs_; }

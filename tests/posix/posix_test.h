@@ -17,6 +17,7 @@
 #include <string_view>
 #include <vector>
 
+#include "mount_rig.h"
 #include "native_subject.h"
 #include "subject.h"
 #include "volume_rig.h"
@@ -31,6 +32,8 @@ enum class SubjectKind : uint8_t {
   kSqliteReopened,  // the database was closed and opened again after setup
   kSqliteBase,      // setup made a base directory; objects are host files
   kSingleFile,      // SQLite, no objects, a snapshot, reopened
+  kMount,           // a mount of a view in memory
+  kMountBase,       // a mount over a base that setup made; SQLite
 };
 std::string SubjectName(const testing::TestParamInfo<SubjectKind>& info);
 
@@ -54,6 +57,7 @@ class PosixTest : public testing::TestWithParam<SubjectKind> {
  protected:
   PosixTest();
   ~PosixTest() override;
+  void SetUp() override;
 
   Subject& setup();
   Subject& fs();
@@ -80,9 +84,12 @@ class PosixTest : public testing::TestWithParam<SubjectKind> {
  private:
   void Settle();
   void SettleView();
+  bool mounted() const;
 
   TempDirectory temp_;
   std::unique_ptr<VolumeRig> rig_;
+  std::unique_ptr<MountRig> mount_;
+  std::unique_ptr<Watchdog> watchdog_;
   std::unique_ptr<Subject> setup_;  // where it is not fs_
   std::unique_ptr<Subject> fs_;
   bool settled_ = false;
@@ -98,7 +105,8 @@ class PosixTest : public testing::TestWithParam<SubjectKind> {
       All, suite,                                                                               \
       testing::Values(SubjectKind::kNative, SubjectKind::kMemory, SubjectKind::kMemorySnapshot, \
                       SubjectKind::kMemoryBase, SubjectKind::kSqliteReopened,                   \
-                      SubjectKind::kSqliteBase, SubjectKind::kSingleFile),                      \
+                      SubjectKind::kSqliteBase, SubjectKind::kSingleFile, SubjectKind::kMount,  \
+                      SubjectKind::kMountBase),                                                 \
       SubjectName)
 
 // Which of a node's times an operation changes.

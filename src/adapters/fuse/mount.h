@@ -15,6 +15,9 @@
 #include <string_view>
 #include <vector>
 
+#include "adapters/fuse/transport/mount_point.h"
+#include "adapters/fuse/transport/negotiate.h"
+#include "adapters/fuse/transport/transport.h"
 #include "agentfs/filesystem.h"
 #include "agentfs/ids.h"
 #include "agentfs/result.h"
@@ -49,14 +52,13 @@ struct MountSource {
   Volume* volume = nullptr;
 };
 
-struct MountOptions {
+// Where and how.
+struct ServeOptions {
   std::string mount_point;
-  std::string source = "agentfs";  // shown by mount(8) and df(1)
-  bool read_only = false;
-  bool allow_other = false;
+  MountOptions mount;
   Profile profile = Profile::kDefault;
-  // Features to do without although the kernel has them; names as in Capabilities().
-  std::vector<std::string> without;
+  Wanted wanted;  // of the kernel; tests leave features out
+  TransportOptions transport;
   ControlHandler control;  // may be empty
 };
 
@@ -70,28 +72,24 @@ struct MountStats {
   uint64_t inodes = 0;                     // known to the kernel
 };
 
-enum class UnmountMode : uint8_t {
-  kPlain,  // EBUSY while something uses it
-  kLazy,   // out of the tree at once, gone with the last user
-};
-
 class Mount {
  public:
   // When it returns, the mount point shows the source. Errors say what to do: ENOENT, ENOTDIR,
   // EPERM, ENODEV (no FUSE here), EBUSY.
-  static Result<std::unique_ptr<Mount>> Start(MountSource source, MountOptions options);
-  // Unmounts lazily if nobody has, and waits for the last request.
+  static Result<std::unique_ptr<Mount>> Start(MountSource source, ServeOptions options);
+  // Unmounts by force if nobody has unmounted, and waits for the requests under way.
   virtual ~Mount() = default;
 
+  // EBUSY while something uses it, with kPlain. The server goes on until the last user has gone.
   virtual Result<void> Unmount(UnmountMode mode) = 0;
   // Whether the kernel still has it.
   virtual bool alive() const = 0;
   // Returns when the kernel has let go of it.
   virtual void WaitUntilEnded() = 0;
 
-  virtual const MountOptions& options() const = 0;
-  // What was negotiated with the kernel: "io_uring", "no-open", ...
-  virtual std::vector<std::string> Capabilities() const = 0;
+  virtual const ServeOptions& options() const = 0;
+  virtual const Capabilities& capabilities() const = 0;
+  virtual std::string_view transport() const = 0;  // "device" or "io_uring"
   virtual MountStats Stats() const = 0;
 
   // ---- what changed behind the kernel's back. Queued and sent by a thread of the mount's own, in

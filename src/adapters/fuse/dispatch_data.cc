@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fcntl.h>
+#include <linux/falloc.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "adapters/fuse/dispatcher.h"
+#include "adapters/fuse/wire.h"
+
+namespace agentfs::fuse {
+namespace {
+
+Result<AllocateMode> ToAllocateMode(uint32_t mode) {
+  switch (mode) {
+    case 0:
+      return AllocateMode::kAllocate;
+    case FALLOC_FL_KEEP_SIZE:
+      return AllocateMode::kKeepSize;
+    case FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE:
+      return AllocateMode::kPunchHole;
+    case FALLOC_FL_ZERO_RANGE:
+      return AllocateMode::kZeroRange;
+    case FALLOC_FL_ZERO_RANGE | FALLOC_FL_KEEP_SIZE:
+      return AllocateMode::kZeroRangeKeepSize;
+    default:
+      return Error(EOPNOTSUPP);
+  }
+}
+
+}  // namespace
+
+// With ENOSYS the kernel opens on its own from then on. What it caches stays right without us.
+Dispatcher::Answer Dispatcher::Open(Request& request) {
+  if (capabilities_.Has(Feature::kNoOpen)) return Error(ENOSYS);
+  const auto in = request.Arguments<fuse_open_in>();
+  const int flags = static_cast<int>(in.flags) & ~(O_CREAT | O_EXCL | O_NOCTTY | O_TRUNC);
+  AGENTFS_TRY(request.fs().Open(CallerOf(request), request.node(), flags));
+  fuse_open_out out{};
+  out.open_flags = FOPEN_KEEP_CACHE | FOPEN_NOFLUSH;
+  return Give(request, out);
+}
+
+Dispatcher::Answer Dispatcher::Read(Request& request) {
+  const auto in = request.Arguments<fuse_read_in>();
+  const std::span<char> space = request.exchange.space();
+  const size_t size = std::min<size_t>(in.size, space.size());
+  return request.fs().Read(request.node(), in.offset, space.first(size));
+}
+
+Dispatcher::Answer Dispatcher::Write(Request& request) {
+  const auto in = request.Arguments<fuse_write_in>();
+  std::span<const char> data = request.exchange.Payload(sizeof in);
+  data = data.first(std::min<size_t>(in.size, data.size()));
+  Caller caller = CallerOf(request);
+  caller.clears_set_id = (in.write_flags & FUSE_WRITE_KILL_SUIDGID) != 0;
+  AGENTFS_ASSIGN(const size_t written, request.fs().Write(caller, request.node(), in.offset, data));
+  fuse_write_out out{};
+  out.size = static_cast<uint32_t>(written);
+  return Give(request, out);
+}
+
+Dispatcher::Answer Dispatcher::Sync(Request& request) {
+  AGENTFS_TRY(request.fs().Sync(request.node()));
+  return size_t{0};
+}
+
+Dispatcher::Answer Dispatcher::SyncAll(Request& request) { return Sync(request); }
+
+Dispatcher::Answer Dispatcher::Allocate(Request& request) {
+  const auto in = request.Arguments<fuse_fallocate_in>();
+  AGENTFS_ASSIGN(const AllocateMode mode, ToAllocateMode(in.mode));
+  AGENTFS_TRY(request.fs().Allocate(CallerOf(request), request.node(), mode, in.offset, in.length));
+  return size_t{0};
+}
+
+Dispatcher::Answer Dispatcher::Seek(Request& request) {
+  const auto in = request.Arguments<fuse_lseek_in>();
+  if (in.whence != SEEK_DATA && in.whence != SEEK_HOLE) return Error(EINVAL);
+  const SeekTarget target = in.whence == SEEK_DATA ? SeekTarget::kData : SeekTarget::kHole;
+  fuse_lseek_out out{};
+  AGENTFS_ASSIGN(out.offset, request.fs().Seek(request.node(), in.offset, target));
+  return Give(request, out);
+}
+
+Result<uint64_t> Dispatcher::Copy(Request& request) {
+  const auto in = request.Arguments<fuse_copy_file_range_in>();
+  const Inode* target = inodes_.Get(in.nodeid_out);
+  if (target == nullptr) return Error(ESTALE);
+  if (target->tree != request.inode.tree) return Error(EXDEV);  // the kernel copies then
+  return request.fs().CopyRange(CallerOf(request), request.node(), in.off_in, *target->node,
+                                in.off_out, in.len);
+}
+
+Dispatcher::Answer Dispatcher::CopyRange(Request& request) {
+  AGENTFS_ASSIGN(const uint64_t copied, Copy(request));
+  fuse_write_out out{};
+  out.size = static_cast<uint32_t>(copied);  // the kernel asks for less than 4 GiB
+  return Give(request, out);
+}
+
+Dispatcher::Answer Dispatcher::CopyRange64(Request& request) {
+  AGENTFS_ASSIGN(const uint64_t copied, Copy(request));
+  return Give(request, CopyFileRangeOut{copied});
+}
+
+}  // namespace agentfs::fuse

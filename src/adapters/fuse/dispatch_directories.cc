@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Listings. The offsets are the filesystem's cursors, which are odd; "." and ".." have even ones.
+#include <sys/stat.h>
+
+#include <algorithm>
+
+#include "adapters/fuse/dispatcher.h"
+#include "adapters/fuse/wire.h"
+
+namespace agentfs::fuse {
+namespace {
+
+constexpr uint64_t kAfterDot = 2, kAfterDotDot = 4;
+
+bool IsReserved(uint64_t offset) {
+  return offset == 0 || offset == kAfterDot || offset == kAfterDotDot;
+}
+
+// An entry without a node: the kernel looks it up when it needs it.
+fuse_entry_out NoEntry() { return {}; }
+
+// "." and "..", as far as the listing has not passed them. The kernel knows better what ".." is.
+void AddDots(DirectoryWriter& writer, uint64_t offset, uint64_t ino, bool plus) {
+  const auto add = [&](std::string_view name, uint64_t next) {
+    return plus ? writer.AddPlus(name, ino, S_IFDIR, next, NoEntry)
+                : writer.Add(name, ino, S_IFDIR, next);
+  };
+  if (offset == 0 && !add(".", kAfterDot)) return;
+  if (offset == 0 || offset == kAfterDot) add("..", kAfterDotDot);
+}
+
+std::span<char> SpaceFor(Exchange& exchange, const fuse_read_in& in) {
+  const std::span<char> space = exchange.space();
+  return space.first(std::min<size_t>(in.size, space.size()));
+}
+
+}  // namespace
+
+// With ENOSYS the kernel opens directories on its own and keeps their listings.
+Dispatcher::Answer Dispatcher::OpenDirectory(Request& request) {
+  if (capabilities_.Has(Feature::kNoOpendir)) return Error(ENOSYS);
+  fuse_open_out out{};
+  if (request.inode.tree->kind() != Tree::Kind::kVirtual) {
+    out.open_flags = FOPEN_KEEP_CACHE | FOPEN_CACHE_DIR;
+  }
+  return Give(request, out);
+}
+
+Dispatcher::Answer Dispatcher::ListPlain(Request& request, const fuse_read_in& in, bool plus) {
+  const Tree& tree = *request.inode.tree;
+  DirectoryWriter writer(SpaceFor(request.exchange, in));
+  AddDots(writer, in.offset, tree.InodeNumber(request.node().id()), plus);
+  const uint64_t cursor = IsReserved(in.offset) ? 0 : in.offset;
+  AGENTFS_TRY(request.fs().ReadDirectory(
+      CallerOf(request), request.node(), cursor, [&](const DirEntry& entry) {
+        if (IsControl(request.inode, entry.name)) return Visit::kContinue;
+        const uint64_t ino = tree.InodeNumber(entry.node);
+        const bool fits = plus ? writer.AddPlus(entry.name, ino, entry.type, entry.cursor, NoEntry)
+                               : writer.Add(entry.name, ino, entry.type, entry.cursor);
+        return fits ? Visit::kContinue : Visit::kStop;
+      }));
+  return writer.written();
+}
+
+Dispatcher::Answer Dispatcher::ReadDirectory(Request& request) {
+  return ListPlain(request, request.Arguments<fuse_read_in>(), false);
+}
+
+Dispatcher::Answer Dispatcher::ReadDirectoryPlus(Request& request) {
+  const auto in = request.Arguments<fuse_read_in>();
+  const std::shared_ptr<Tree>& tree = request.inode.tree;
+  if (tree->kind() == Tree::Kind::kVirtual) return ListPlain(request, in, true);
+  DirectoryWriter writer(SpaceFor(request.exchange, in));
+  AddDots(writer, in.offset, tree->InodeNumber(request.node().id()), true);
+  const uint64_t cursor = IsReserved(in.offset) ? 0 : in.offset;
+  const uint64_t changes = tree->foreign_changes();
+  const Result<void> listed = request.fs().ReadDirectoryPlus(
+      CallerOf(request), request.node(), cursor, [&](const DirEntry& entry, const Found& found) {
+        if (IsControl(request.inode, entry.name)) return Visit::kContinue;
+        const bool fits = writer.AddPlus(entry.name, tree->InodeNumber(entry.node), entry.type,
+                                         entry.cursor, [&] {
+                                           const Inode& inode = inodes_.Learn(tree, found.node);
+                                           return ToEntry(inode, found.attr, Valid(*tree, changes));
+                                         });
+        return fits ? Visit::kContinue : Visit::kStop;
+      });
+  // What was told must be answered: the kernel will forget it.
+  if (!listed.ok() && writer.written() == 0) return listed.error();
+  return writer.written();
+}
+
+}  // namespace agentfs::fuse

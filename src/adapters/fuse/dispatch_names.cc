@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Names: looking up, making, removing, renaming; forgetting.
+#include <fcntl.h>
+#include <linux/fs.h>
+#include <sys/stat.h>
+
+#include <cstring>
+#include <utility>
+
+#include "adapters/fuse/dispatcher.h"
+#include "adapters/fuse/wire.h"
+
+namespace agentfs::fuse {
+namespace {
+
+std::string_view NameAfter(const Exchange& exchange, size_t fixed) {
+  std::span<const char> payload = exchange.Payload(fixed);
+  return TakeName(payload);
+}
+
+}  // namespace
+
+bool Dispatcher::IsControl(const Inode& inode, std::string_view name) {
+  return name == kControlName && inode.tree->kind() != Tree::Kind::kVirtual &&
+         inode.node->id() == kRootNode;
+}
+
+uint64_t Dispatcher::Valid(const Tree& tree, uint64_t changes) {
+  return tree.foreign_changes() == changes ? tree.ValidSeconds() : 0;
+}
+
+Dispatcher::Answer Dispatcher::GiveEntry(Request& request, const std::shared_ptr<Tree>& tree,
+                                         Found found, uint64_t changes) {
+  const Inode& inode = inodes_.Learn(tree, std::move(found.node));
+  return Give(request, ToEntry(inode, found.attr, Valid(*tree, changes)));
+}
+
+// The root of another tree, at a name that is looked up anew each time.
+Dispatcher::Answer Dispatcher::GiveRoot(Request& request, const std::shared_ptr<Tree>& tree) {
+  const uint64_t changes = tree->foreign_changes();
+  NodeRef root = tree->fs().Root();
+  AGENTFS_ASSIGN(const Attr attr, tree->fs().GetAttr(*root));
+  const Inode& inode = inodes_.Learn(tree, std::move(root));
+  fuse_entry_out entry = ToEntry(inode, attr, Valid(*tree, changes));
+  entry.entry_valid = 0;
+  return Give(request, entry);
+}
+
+// Unlike ENOENT, an entry without a node is remembered.
+Dispatcher::Answer Dispatcher::GiveAbsent(Request& request, uint64_t changes) {
+  fuse_entry_out entry{};
+  entry.entry_valid = Valid(*request.inode.tree, changes);
+  if (entry.entry_valid == 0) return Error(ENOENT);
+  return Give(request, entry);
+}
+
+Dispatcher::Answer Dispatcher::Lookup(Request& request) {
+  const std::string_view name = NameAfter(request.exchange, 0);
+  const std::shared_ptr<Tree>& tree = request.inode.tree;
+  if (tree->kind() == Tree::Kind::kVirtual) return LookupVirtual(request, name);
+  if (IsControl(request.inode, name)) {
+    if (tree->kind() == Tree::Kind::kSnapshot) return Error(ENOENT);
+    return GiveRoot(request, forest_.OpenControl(*tree));
+  }
+  const uint64_t changes = tree->foreign_changes();
+  Result<Found> found = request.fs().Lookup(CallerOf(request), request.node(), name);
+  if (found.ok()) return GiveEntry(request, tree, std::move(*found), changes);
+  if (found.code() == ENOENT) return GiveAbsent(request, changes);
+  return found.error();
+}
+
+Dispatcher::Answer Dispatcher::LookupVirtual(Request& request, std::string_view name) {
+  auto& virtual_tree = static_cast<VirtualTree&>(request.fs());
+  if (const auto ref = virtual_tree.RefAt(request.node(), name)) {
+    AGENTFS_ASSIGN(const std::shared_ptr<Tree> tree, forest_.OpenRef(*ref));
+    return GiveRoot(request, tree);
+  }
+  AGENTFS_ASSIGN(Found found, virtual_tree.Lookup(CallerOf(request), request.node(), name));
+  return GiveEntry(request, request.inode.tree, std::move(found), 0);
+}
+
+// ---- making
+
+Dispatcher::Answer Dispatcher::MakeNode(Request& request) {
+  const auto in = request.Arguments<fuse_mknod_in>();
+  const std::string_view name = NameAfter(request.exchange, sizeof in);
+  if (IsControl(request.inode, name)) return Error(EEXIST);
+  Caller caller = CallerOf(request);
+  caller.umask = in.umask;
+  const uint64_t changes = request.inode.tree->foreign_changes();
+  AGENTFS_ASSIGN(Found made, request.fs().MakeNode(caller, request.node(), name, in.mode,
+                                                   UnpackDevice(in.rdev)));
+  return GiveEntry(request, request.inode.tree, std::move(made), changes);
+}
+
+Dispatcher::Answer Dispatcher::MakeDirectory(Request& request) {
+  const auto in = request.Arguments<fuse_mkdir_in>();
+  const std::string_view name = NameAfter(request.exchange, sizeof in);
+  if (IsControl(request.inode, name)) return Error(EEXIST);
+  Caller caller = CallerOf(request);
+  caller.umask = in.umask;
+  const uint64_t changes = request.inode.tree->foreign_changes();
+  AGENTFS_ASSIGN(Found made, request.fs().MakeDirectory(caller, request.node(), name, in.mode));
+  return GiveEntry(request, request.inode.tree, std::move(made), changes);
+}
+
+Dispatcher::Answer Dispatcher::MakeSymlink(Request& request) {
+  std::span<const char> payload = request.exchange.Payload(0);
+  const std::string_view name = TakeName(payload);
+  const std::string_view target = TakeName(payload);
+  if (IsControl(request.inode, name)) return Error(EEXIST);
+  const uint64_t changes = request.inode.tree->foreign_changes();
+  AGENTFS_ASSIGN(Found made,
+                 request.fs().MakeSymlink(CallerOf(request), request.node(), name, target));
+  return GiveEntry(request, request.inode.tree, std::move(made), changes);
+}
+
+Dispatcher::Answer Dispatcher::GiveCreated(Request& request, Found found, uint64_t changes) {
+  struct {
+    fuse_entry_out entry;
+    fuse_open_out open;
+  } out{};
+  const std::shared_ptr<Tree>& tree = request.inode.tree;
+  const Inode& inode = inodes_.Learn(tree, std::move(found.node));
+  out.entry = ToEntry(inode, found.attr, Valid(*tree, changes));
+  out.open.open_flags = FOPEN_KEEP_CACHE | FOPEN_NOFLUSH;
+  return Give(request, out);
+}
+
+// Without O_EXCL a file that somebody has made meanwhile will do.
+Result<Found> Dispatcher::CreateOrOpen(Request& request, const Caller& caller,
+                                       const fuse_create_in& in, std::string_view name) {
+  Result<Found> made = request.fs().Create(caller, request.node(), name, in.mode);
+  if (made.ok() || made.code() != EEXIST || (in.flags & O_EXCL) != 0) return made;
+  AGENTFS_ASSIGN(Found found, request.fs().Lookup(caller, request.node(), name));
+  if (S_ISDIR(found.attr.mode)) return Error(EISDIR);
+  if (!S_ISREG(found.attr.mode)) return Error(ESTALE);  // the kernel looks it up again
+  if ((in.flags & O_TRUNC) != 0) {
+    AttrChange change;
+    change.size = 0;
+    AGENTFS_ASSIGN(found.attr, request.fs().SetAttr(caller, *found.node, change));
+  }
+  return found;
+}
+
+Dispatcher::Answer Dispatcher::Create(Request& request) {
+  const auto in = request.Arguments<fuse_create_in>();
+  const std::string_view name = NameAfter(request.exchange, sizeof in);
+  if (IsControl(request.inode, name)) return Error(EEXIST);
+  Caller caller = CallerOf(request);
+  caller.umask = in.umask;
+  const uint64_t changes = request.inode.tree->foreign_changes();
+  AGENTFS_ASSIGN(Found found, CreateOrOpen(request, caller, in, name));
+  return GiveCreated(request, std::move(found), changes);
+}
+
+Dispatcher::Answer Dispatcher::CreateUnnamed(Request& request) {
+  const auto in = request.Arguments<fuse_create_in>();
+  Caller caller = CallerOf(request);
+  caller.umask = in.umask;
+  const uint64_t changes = request.inode.tree->foreign_changes();
+  AGENTFS_ASSIGN(Found made, request.fs().CreateUnnamed(caller, request.node(), in.mode));
+  return GiveCreated(request, std::move(made), changes);
+}
+
+Dispatcher::Answer Dispatcher::Link(Request& request) {
+  const auto in = request.Arguments<fuse_link_in>();
+  const std::string_view name = NameAfter(request.exchange, sizeof in);
+  if (IsControl(request.inode, name)) return Error(EEXIST);
+  Inode* target = inodes_.Get(in.oldnodeid);
+  if (target == nullptr) return Error(ESTALE);
+  if (target->tree != request.inode.tree) return Error(EXDEV);
+  const uint64_t changes = target->tree->foreign_changes();
+  AGENTFS_ASSIGN(const Attr attr,
+                 request.fs().Link(CallerOf(request), *target->node, request.node(), name));
+  return GiveEntry(request, target->tree, Found{target->node, attr}, changes);
+}
+
+// ---- removing
+
+Dispatcher::Answer Dispatcher::Unlink(Request& request) {
+  const std::string_view name = NameAfter(request.exchange, 0);
+  if (IsControl(request.inode, name)) return Error(EPERM);
+  AGENTFS_TRY(request.fs().Unlink(CallerOf(request), request.node(), name));
+  return size_t{0};
+}
+
+Dispatcher::Answer Dispatcher::RemoveDirectory(Request& request) {
+  const std::string_view name = NameAfter(request.exchange, 0);
+  if (IsControl(request.inode, name)) return Error(EPERM);
+  AGENTFS_TRY(request.fs().RemoveDirectory(CallerOf(request), request.node(), name));
+  return size_t{0};
+}
+
+Dispatcher::Answer Dispatcher::Rename(Request& request) {
+  const auto in = request.Arguments<fuse_rename_in>();
+  return RenameTo(request, in.newdir, 0, request.exchange.Payload(sizeof in));
+}
+
+Dispatcher::Answer Dispatcher::Rename2(Request& request) {
+  const auto in = request.Arguments<fuse_rename2_in>();
+  return RenameTo(request, in.newdir, in.flags, request.exchange.Payload(sizeof in));
+}
+
+Dispatcher::Answer Dispatcher::RenameTo(Request& request, uint64_t new_parent, uint32_t flags,
+                                        std::span<const char> names) {
+  const std::string_view name = TakeName(names);
+  const std::string_view new_name = TakeName(names);
+  RenameMode mode = RenameMode::kReplace;
+  if (flags == RENAME_NOREPLACE) {
+    mode = RenameMode::kNoReplace;
+  } else if (flags == RENAME_EXCHANGE) {
+    mode = RenameMode::kExchange;
+  } else if (flags != 0) {
+    return Error(EINVAL);  // a view has no use for RENAME_WHITEOUT
+  }
+  const Inode* parent = inodes_.Get(new_parent);
+  if (parent == nullptr) return Error(ESTALE);
+  if (parent->tree != request.inode.tree) return Error(EXDEV);
+  if (IsControl(request.inode, name) || IsControl(*parent, new_name)) return Error(EPERM);
+  AGENTFS_TRY(
+      request.fs().Rename(CallerOf(request), request.node(), name, *parent->node, new_name, mode));
+  return size_t{0};
+}
+
+Dispatcher::Answer Dispatcher::ReadLink(Request& request) {
+  AGENTFS_ASSIGN(const std::string target,
+                 request.fs().ReadLink(CallerOf(request), request.node()));
+  const std::span<char> space = request.exchange.space();
+  if (target.size() > space.size()) return Error(ENAMETOOLONG);
+  std::memcpy(space.data(), target.data(), target.size());
+  return target.size();
+}
+
+// ---- forgetting
+
+void Dispatcher::Forget(Exchange& exchange) {
+  inodes_.Forget(exchange.header().nodeid, exchange.Arguments<fuse_forget_in>().nlookup);
+  exchange.NoAnswer();
+}
+
+void Dispatcher::BatchForget(Exchange& exchange) {
+  const auto in = exchange.Arguments<fuse_batch_forget_in>();
+  const std::span<const char> items = exchange.Payload(sizeof in);
+  for (size_t i = 0; i < in.count && (i + 1) * sizeof(fuse_forget_one) <= items.size(); ++i) {
+    fuse_forget_one one;
+    std::memcpy(&one, items.data() + i * sizeof one, sizeof one);
+    inodes_.Forget(one.nodeid, one.nlookup);
+  }
+  exchange.NoAnswer();
+}
+
+}  // namespace agentfs::fuse

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Answers the kernel's requests: translates each into a call of the filesystem that the inode
+// belongs to. It knows nothing of how requests come (exchange.h) and nothing of what a filesystem
+// does (agentfs/filesystem.h).
+//
+// Everything may be cached by the kernel (Tree::ValidSeconds), who also checks permissions
+// (default_permissions). Opening takes no message where the kernel agrees: a file is its inode.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "adapters/fuse/exchange.h"
+#include "adapters/fuse/forest.h"
+#include "adapters/fuse/inode_table.h"
+#include "adapters/fuse/mount.h"
+#include "adapters/fuse/transport/negotiate.h"
+#include "agentfs/result.h"
+
+namespace agentfs::fuse {
+
+// The ioctl of the control file. The buffer is a ControlBuffer; its request is replaced by the
+// answer.
+struct ControlBuffer {
+  uint32_t size;
+  char bytes[kMaxControlBytes];
+};
+inline constexpr unsigned long kControlIoctl = _IOWR('A', 1, ControlBuffer);
+
+// Thread-safe. Forest and table outlive it.
+class Dispatcher final : public Handler {
+ public:
+  Dispatcher(Forest& forest, InodeTable& inodes, const Capabilities& capabilities,
+             ControlHandler control);
+
+  void Handle(Exchange& exchange) noexcept override;
+
+  // Those that came, the most frequent first.
+  std::vector<OperationCount> Counts() const;
+
+ private:
+  // A request and the inode that it is about.
+  struct Request {
+    Exchange& exchange;
+    Inode& inode;
+
+    const fuse_in_header& header() const { return exchange.header(); }
+    template <typename T>
+    T Arguments() const {
+      return exchange.Arguments<T>();
+    }
+    FileSystem& fs() const { return inode.fs(); }
+    Node& node() const { return *inode.node; }
+  };
+  // Each puts its answer into the exchange's space and says how long it is.
+  using Answer = Result<size_t>;
+  using Function = Answer (Dispatcher::*)(Request&);
+  struct Operation {
+    std::string_view name;
+    Function function = nullptr;
+  };
+  static constexpr size_t kOpcodes = 64;
+  static const std::array<Operation, kOpcodes>& Operations();
+
+  void Run(Exchange& exchange);
+  void Count(uint32_t opcode);
+
+  Caller CallerOf(const Request& request) const;
+  template <typename T>
+  static Answer Give(Request& request, const T& value) {
+    std::memcpy(request.exchange.space().data(), &value, sizeof(T));
+    return sizeof(T);
+  }
+
+  // ---- dispatch_names.cc
+  Answer Lookup(Request&);
+  Answer MakeNode(Request&);
+  Answer MakeDirectory(Request&);
+  Answer MakeSymlink(Request&);
+  Answer Create(Request&);
+  Answer CreateUnnamed(Request&);
+  Answer Link(Request&);
+  Answer Unlink(Request&);
+  Answer RemoveDirectory(Request&);
+  Answer Rename(Request&);
+  Answer Rename2(Request&);
+  Answer ReadLink(Request&);
+  void Forget(Exchange& exchange);
+  void BatchForget(Exchange& exchange);
+
+  Answer LookupVirtual(Request&, std::string_view name);
+  Answer GiveEntry(Request&, const std::shared_ptr<Tree>& tree, Found found, uint64_t changes);
+  Answer GiveRoot(Request&, const std::shared_ptr<Tree>& tree);
+  Answer GiveCreated(Request&, Found found, uint64_t changes);
+  Answer GiveAbsent(Request&, uint64_t changes);
+  Answer RenameTo(Request&, uint64_t new_parent, uint32_t flags, std::span<const char> names);
+  Result<Found> CreateOrOpen(Request&, const Caller&, const fuse_create_in&, std::string_view name);
+  // The seconds that an answer holds which was begun when the tree's changes were `changes`.
+  static uint64_t Valid(const Tree& tree, uint64_t changes);
+  // Whether `name` in the inode is the control directory, or hidden by it.
+  static bool IsControl(const Inode& inode, std::string_view name);
+
+  // ---- dispatch_attributes.cc
+  Answer GetAttr(Request&);
+  Answer Statx(Request&);
+  Answer SetAttr(Request&);
+  Answer StatFs(Request&);
+
+  // ---- dispatch_data.cc
+  Answer Open(Request&);
+  Answer Read(Request&);
+  Answer Write(Request&);
+  Answer Sync(Request&);
+  Answer SyncAll(Request&);
+  Answer Allocate(Request&);
+  Answer Seek(Request&);
+  Answer CopyRange(Request&);
+  Answer CopyRange64(Request&);
+  Result<uint64_t> Copy(Request&);
+
+  // ---- dispatch_directories.cc
+  Answer OpenDirectory(Request&);
+  Answer ReadDirectory(Request&);
+  Answer ReadDirectoryPlus(Request&);
+  Answer ListPlain(Request&, const fuse_read_in& in, bool plus);
+
+  // ---- dispatch_xattrs.cc
+  Answer GetXattr(Request&);
+  Answer SetXattr(Request&);
+  Answer ListXattrs(Request&);
+  Answer RemoveXattr(Request&);
+
+  // ---- dispatch_control.cc
+  Answer Control(Request&);
+  Answer Nothing(Request&);  // to be answered, and that is all
+
+  Forest& forest_;
+  InodeTable& inodes_;
+  const Capabilities capabilities_;
+  const ControlHandler control_;
+
+  // By thread, so that counting costs nothing.
+  struct alignas(64) Counters {
+    std::array<std::atomic<uint64_t>, kOpcodes> of{};
+  };
+  std::array<Counters, 8> counters_;
+};
+
+}  // namespace agentfs::fuse

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "adapters/fuse/inode_table.h"
+
+#include <cstdlib>
+#include <utility>
+
+namespace agentfs::fuse {
+
+InodeTable::InodeTable(std::shared_ptr<Tree> tree, NodeRef root)
+    : blocks_(new std::atomic<Block*>[kMaxBlocks]()) {
+  root_.id = kRootId;
+  root_.tree = std::move(tree);
+  root_.node = std::move(root);
+  root_.lookups = 1;
+  const Key key{root_.tree.get(), root_.node->id()};
+  Shard& shard = shards_[ShardOf(key)];
+  absl::MutexLock lock(&shard.mu);
+  shard.inodes.emplace(key, &root_);
+}
+
+InodeTable::~InodeTable() {
+  for (Shard& shard : shards_) {
+    absl::MutexLock lock(&shard.mu);
+    for (const auto& [key, inode] : shard.inodes) {
+      if (inode != &root_) delete inode;
+    }
+  }
+  for (size_t i = 0; i < kMaxBlocks; ++i) delete blocks_[i].load();
+}
+
+InodeTable::Slot* InodeTable::SlotOf(uint64_t id) const {
+  const uint64_t index = id - kFirstId;
+  if (id < kFirstId || index / kBlockSize >= kMaxBlocks) return nullptr;
+  Block* block = blocks_[index / kBlockSize].load(std::memory_order_acquire);
+  return block == nullptr ? nullptr : &(*block)[index % kBlockSize];
+}
+
+InodeTable::Slot& InodeTable::MakeSlot(uint64_t id) {
+  if (Slot* slot = SlotOf(id)) return *slot;
+  const uint64_t block = (id - kFirstId) / kBlockSize;
+  if (block >= kMaxBlocks) std::abort();  // 268 million inodes in use
+  absl::MutexLock lock(&grow_mu_);
+  if (blocks_[block].load() == nullptr)
+    blocks_[block].store(new Block(), std::memory_order_release);
+  return *SlotOf(id);
+}
+
+uint64_t InodeTable::TakeId(size_t index) {
+  Shard& shard = shards_[index];
+  if (shard.free.empty()) return kFirstId + index + kShards * shard.next++;
+  const uint64_t id = shard.free.back();
+  shard.free.pop_back();
+  return id;
+}
+
+Inode& InodeTable::Learn(const std::shared_ptr<Tree>& tree, NodeRef node) {
+  const Key key{tree.get(), node->id()};
+  const size_t index = ShardOf(key);
+  Shard& shard = shards_[index];
+  absl::MutexLock lock(&shard.mu);
+  auto [it, added] = shard.inodes.try_emplace(key, nullptr);
+  if (added) {
+    Inode* inode = new Inode();
+    inode->id = TakeId(index);
+    // An id that is used again is told apart from what it was before.
+    inode->generation = generation_.fetch_add(1, std::memory_order_relaxed);
+    inode->tree = tree;
+    inode->node = std::move(node);
+    it->second = inode;
+    MakeSlot(inode->id).store(inode, std::memory_order_release);
+    size_.fetch_add(1, std::memory_order_relaxed);
+  }
+  ++it->second->lookups;
+  return *it->second;
+}
+
+Inode* InodeTable::Get(uint64_t id) const {
+  if (id == kRootId) return const_cast<Inode*>(&root_);
+  const Slot* slot = SlotOf(id);
+  return slot == nullptr ? nullptr : slot->load(std::memory_order_acquire);
+}
+
+void InodeTable::Forget(uint64_t id, uint64_t count) {
+  Inode* inode = Get(id);
+  if (inode == nullptr || id == kRootId) return;
+  const Key key{inode->tree.get(), inode->node->id()};
+  const size_t index = ShardOf(key);
+  Shard& shard = shards_[index];
+  {
+    absl::MutexLock lock(&shard.mu);
+    inode->lookups -= count < inode->lookups ? count : inode->lookups;
+    if (inode->lookups != 0) return;
+    shard.inodes.erase(key);
+    SlotOf(id)->store(nullptr, std::memory_order_release);
+    shard.free.push_back(id);
+    size_.fetch_sub(1, std::memory_order_relaxed);
+  }
+  delete inode;  // may be the end of the node, or of the tree
+}
+
+uint64_t InodeTable::Find(const Tree& tree, NodeId node) const {
+  const Key key{&tree, node};
+  const Shard& shard = shards_[ShardOf(key)];
+  absl::ReaderMutexLock lock(&shard.mu);
+  const auto it = shard.inodes.find(key);
+  return it == shard.inodes.end() ? 0 : it->second->id;
+}
+
+std::vector<uint64_t> InodeTable::AllIds() const {
+  std::vector<uint64_t> ids;
+  for (const Shard& shard : shards_) {
+    absl::ReaderMutexLock lock(&shard.mu);
+    for (const auto& [key, inode] : shard.inodes) ids.push_back(inode->id);
+  }
+  return ids;
+}
+
+std::vector<uint64_t> InodeTable::IdsOf(NodeId node) const {
+  std::vector<uint64_t> ids;
+  for (const Shard& shard : shards_) {
+    absl::ReaderMutexLock lock(&shard.mu);
+    for (const auto& [key, inode] : shard.inodes) {
+      if (key.node == node) ids.push_back(inode->id);
+    }
+  }
+  return ids;
+}
+
+}  // namespace agentfs::fuse

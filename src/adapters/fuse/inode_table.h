@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the kernel knows: the nodes behind its node ids, and how often it has looked each up.
+//
+// A node has one id as long as the kernel knows it, in each tree one of its own. The inode, and
+// with it the node, is kept until the kernel has forgotten it as often as it was told of it.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/container/flat_hash_map.h"
+#include "absl/synchronization/mutex.h"
+#include "adapters/fuse/tree.h"
+#include "agentfs/filesystem.h"
+
+namespace agentfs::fuse {
+
+inline constexpr uint64_t kRootId = 1;
+
+struct Inode {
+  uint64_t id = 0;
+  uint64_t generation = 0;
+  std::shared_ptr<Tree> tree;  // before the node, which must go first
+  NodeRef node;
+  uint64_t lookups = 0;  // guarded by the table's shard
+
+  FileSystem& fs() const { return tree->fs(); }
+};
+
+// Thread-safe.
+class InodeTable {
+ public:
+  // The root is known for ever.
+  InodeTable(std::shared_ptr<Tree> tree, NodeRef root);
+  ~InodeTable();
+  InodeTable(const InodeTable&) = delete;
+  InodeTable& operator=(const InodeTable&) = delete;
+
+  // The inode of a node that the kernel is about to be told of; counts one look-up.
+  Inode& Learn(const std::shared_ptr<Tree>& tree, NodeRef node);
+  // Null: no such id. The kernel does not forget what it is asking about: the inode stays until
+  // its request is answered.
+  Inode* Get(uint64_t id) const;
+  void Forget(uint64_t id, uint64_t count);
+
+  // 0: the kernel does not know the node.
+  uint64_t Find(const Tree& tree, NodeId node) const;
+  // In no order.
+  std::vector<uint64_t> AllIds() const;
+  std::vector<uint64_t> IdsOf(NodeId node) const;  // in whatever tree
+  size_t size() const { return size_.load(std::memory_order_relaxed); }
+
+ private:
+  struct Key {
+    const Tree* tree;
+    NodeId node;
+    bool operator==(const Key&) const = default;
+    template <typename H>
+    friend H AbslHashValue(H state, const Key& key) {
+      return H::combine(std::move(state), key.tree, key.node);
+    }
+  };
+  static constexpr size_t kShards = 16;
+  static constexpr uint64_t kFirstId = kRootId + 1;
+  static constexpr size_t kBlockSize = 4096;
+  static constexpr size_t kMaxBlocks = 1 << 16;
+  using Slot = std::atomic<Inode*>;
+  using Block = std::array<Slot, kBlockSize>;
+
+  // Ids of shard s are kFirstId + s, kFirstId + s + kShards, ...
+  struct alignas(64) Shard {
+    mutable absl::Mutex mu;
+    absl::flat_hash_map<Key, Inode*> inodes ABSL_GUARDED_BY(mu);
+    std::vector<uint64_t> free ABSL_GUARDED_BY(mu);
+    uint64_t next ABSL_GUARDED_BY(mu) = 0;
+  };
+  static size_t ShardOf(const Key& key) { return absl::HashOf(key) % kShards; }
+  uint64_t TakeId(size_t index) ABSL_EXCLUSIVE_LOCKS_REQUIRED(shards_[index].mu);
+  Slot* SlotOf(uint64_t id) const;
+  Slot& MakeSlot(uint64_t id);
+
+  Inode root_;
+  std::atomic<size_t> size_{0};
+  std::atomic<uint64_t> generation_{1};
+  std::array<Shard, kShards> shards_;
+  absl::Mutex grow_mu_;  // after a shard's
+  std::unique_ptr<std::atomic<Block*>[]> blocks_;
+};
+
+}  // namespace agentfs::fuse

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Tells the kernel what others have changed, on a thread of its own: a notification waits for
+// locks that requests hold.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <string>
+#include <string_view>
+#include <thread>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/synchronization/mutex.h"
+#include "adapters/fuse/inode_table.h"
+#include "adapters/fuse/transport/notifier.h"
+#include "adapters/fuse/tree.h"
+#include "agentfs/ids.h"
+
+namespace agentfs::fuse {
+
+// Thread-safe. Made before the trees that it observes; works between Start and Stop.
+class Invalidator final : public TreeObserver {
+ public:
+  Invalidator() = default;
+  ~Invalidator() override { Stop(); }
+
+  // Table and device outlive Stop.
+  void Start(InodeTable& inodes, const Notifier& notifier) ABSL_LOCKS_EXCLUDED(mu_);
+  // What is queued and not sent is dropped. The kernel must be served, or have let go, so that a
+  // notification under way ends.
+  void Stop() ABSL_LOCKS_EXCLUDED(mu_);
+
+  void Changed(const Tree& tree, const ChangeEvent& event) override;
+
+  void Node(NodeId node);  // in every tree
+  void Entry(NodeId parent, std::string_view name);
+  void All();
+  // Returns when what was queued so far has been sent, or will not be.
+  void Flush() ABSL_LOCKS_EXCLUDED(mu_);
+
+ private:
+  struct Item {
+    enum class Kind : uint8_t { kAttributes, kData, kEntry, kAll };
+    Kind kind;
+    uint64_t id = 0;        // the kernel's
+    std::string name = {};  // of the entry in it
+  };
+  void AddNode(const Tree& tree, NodeId node, Item::Kind kind);
+  // A name in a directory: the entry, the listing and the directory's times.
+  void AddName(const Tree& tree, NodeId parent, std::string_view name);
+  void Add(Item item) ABSL_LOCKS_EXCLUDED(mu_);
+  void Work() ABSL_LOCKS_EXCLUDED(mu_);
+  void Send(const Item& item);
+  void SendAll();
+  bool HasWork() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) { return stopping_ || !queue_.empty(); }
+
+  absl::Mutex mu_;
+  InodeTable* inodes_ ABSL_GUARDED_BY(mu_) = nullptr;  // null: nothing is known, nothing to do
+  const Notifier* notifier_ = nullptr;                 // set before the thread starts
+  std::deque<Item> queue_ ABSL_GUARDED_BY(mu_);
+  uint64_t added_ ABSL_GUARDED_BY(mu_) = 0;
+  uint64_t sent_ ABSL_GUARDED_BY(mu_) = 0;
+  bool stopping_ ABSL_GUARDED_BY(mu_) = false;
+  std::thread thread_;
+};
+
+}  // namespace agentfs::fuse

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "adapters/fuse/mount.h"
+
+#include <unistd.h>
+
+#include <atomic>
+#include <utility>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/synchronization/mutex.h"
+#include "adapters/fuse/dispatcher.h"
+#include "adapters/fuse/forest.h"
+#include "adapters/fuse/inode_table.h"
+#include "adapters/fuse/invalidator.h"
+#include "adapters/fuse/transport/notifier.h"
+
+namespace agentfs::fuse {
+namespace {
+
+// Tells this process's mounts apart where the same view is shown twice.
+uint64_t NextOrigin() {
+  static std::atomic<uint64_t> next{1};
+  return (uint64_t{static_cast<uint32_t>(::getpid())} << 32) | next.fetch_add(1);
+}
+
+class MountImpl final : public Mount {
+ public:
+  MountImpl(MountSource source, ServeOptions options, MountPoint point, const Capabilities& agreed)
+      : options_(std::move(options)),
+        capabilities_(agreed),
+        forest_(source.volume, NextOrigin(), invalidator_, ::geteuid(), ::getegid()),
+        root_(source.view ? forest_.Adopt(std::move(source.view), std::move(source.view_name))
+                          : forest_.OpenSessionRoot()),
+        inodes_(root_, root_->fs().Root()),
+        dispatcher_(forest_, inodes_, agreed, options_.control),
+        point_(std::move(point)),
+        notifier_(point_.device(), agreed) {}
+  ~MountImpl() override;
+
+  Result<void> Serve();
+
+  Result<void> Unmount(UnmountMode mode) override ABSL_LOCKS_EXCLUDED(mu_) {
+    absl::MutexLock lock(&mu_);
+    return point_.Unmount(mode);
+  }
+  bool alive() const override ABSL_LOCKS_EXCLUDED(mu_) {
+    absl::MutexLock lock(&mu_);
+    return point_.IsMounted();
+  }
+  void WaitUntilEnded() override { transport_->Wait(); }
+
+  const ServeOptions& options() const override { return options_; }
+  const fuse::Capabilities& capabilities() const override { return capabilities_; }
+  std::string_view transport() const override { return transport_->name(); }
+  MountStats Stats() const override { return {dispatcher_.Counts(), inodes_.size()}; }
+
+  void Invalidate(NodeId node) override { invalidator_.Node(node); }
+  void InvalidateEntry(NodeId parent, std::string_view name) override {
+    invalidator_.Entry(parent, name);
+  }
+  void InvalidateAll() override { invalidator_.All(); }
+  void FlushInvalidations() override { invalidator_.Flush(); }
+
+ private:
+  const ServeOptions options_;
+  const fuse::Capabilities capabilities_;
+  Invalidator invalidator_;
+  Forest forest_;
+  std::shared_ptr<Tree> root_;
+  InodeTable inodes_;
+  Dispatcher dispatcher_;
+  mutable absl::Mutex mu_;  // for the mount point
+  MountPoint point_;
+  Notifier notifier_;
+  std::unique_ptr<Transport> transport_;
+};
+
+Result<void> MountImpl::Serve() {
+  AGENTFS_ASSIGN(transport_,
+                 StartTransport(point_.device(), capabilities_, dispatcher_, options_.transport));
+  invalidator_.Start(inodes_, notifier_);
+  return Ok();
+}
+
+MountImpl::~MountImpl() {
+  if (transport_ != nullptr) {
+    (void)Unmount(UnmountMode::kForced).ok();
+    transport_->Stop();
+  }
+  point_.CloseDevice();
+  invalidator_.Stop();
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Mount>> Mount::Start(MountSource source, ServeOptions options) {
+  AGENTFS_ASSIGN(MountPoint point, MountPoint::Mount(options.mount_point, options.mount));
+  AGENTFS_ASSIGN(const fuse::Capabilities agreed, Negotiate(point.device(), options.wanted));
+  auto mount =
+      std::make_unique<MountImpl>(std::move(source), std::move(options), std::move(point), agreed);
+  AGENTFS_TRY(mount->Serve());
+  return std::unique_ptr<Mount>(std::move(mount));
+}
+
+}  // namespace agentfs::fuse
