@@ -188,8 +188,8 @@ std::string OptionsFor(const MountOptions& options) {
     if (c == ',' || c == '\\') source += '\\';
     source += c;
   }
-  std::string text =
-      fmt::format("fsname={},subtype=agentfs,nosuid,nodev,max_read={}", source, options.max_read);
+  std::string text = fmt::format("fsname={},subtype=agentfs,nosuid,nodev,noatime,max_read={}",
+                                 source, options.max_read);
   if (options.read_only) text += ",ro";
   if (options.default_permissions) text += ",default_permissions";
   if (options.allow_other) text += ",allow_other";

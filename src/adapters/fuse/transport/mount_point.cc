@@ -98,8 +98,8 @@ Result<Fd> MountDirectly(const std::string& target, const MountOptions& options)
                   static_cast<unsigned>(S_IFDIR), ::geteuid(), ::getegid(), options.max_read);
   if (options.default_permissions) data += ",default_permissions";
   if (options.allow_other) data += ",allow_other";
-  const unsigned long flags =
-      MS_NOSUID | MS_NODEV | (options.read_only ? static_cast<unsigned long>(MS_RDONLY) : 0);
+  const unsigned long flags = MS_NOSUID | MS_NODEV | MS_NOATIME |
+                              (options.read_only ? static_cast<unsigned long>(MS_RDONLY) : 0);
   if (::mount(options.source.c_str(), target.c_str(), kFilesystemType, flags, data.c_str()) == 0) {
     return device;
   }

@@ -36,8 +36,8 @@ enum class UnmountMode : uint8_t {
   kForced,
 };
 
-// A mounted filesystem and the descriptor of /dev/fuse through which it is served. Always nosuid
-// and nodev. One thread at a time.
+// A mounted filesystem and the descriptor of /dev/fuse through which it is served. Always nosuid,
+// nodev and noatime: reads that the kernel answers itself are not heard of. One thread at a time.
 class MountPoint {
  public:
   // `path` is an existing directory; it need not be empty, what is in it is hidden meanwhile.
