@@ -79,7 +79,7 @@ Result<bool> FileIo::CloneRange(const Caller& caller, ViewNode& source, uint64_t
       MapPages(change, target, start / kPageSize, (start + part.piece.length - 1) / kPageSize,
                object);
     }
-    change.ObjectWritten(target.content()->open_object);
+    change.ObjectWritten(target.content()->open_object, Pages::kMapped);
     Written(change, caller, target, std::max(target.size, end));
     return true;
   }

@@ -105,12 +105,13 @@ class FileIo {
   Result<void> LoadSpansLocked(ViewNode& node, uint64_t first_page, uint64_t last_page);
   void RecordObject(Journal::Change& change, ViewNode& node);
   // Pages [first, last] are in `object` now (0: a hole).
-  void MapPages(Journal::Change& change, ViewNode& node, uint64_t first, uint64_t last,
+  // Whether any of the pages was not in the object before.
+  bool MapPages(Journal::Change& change, ViewNode& node, uint64_t first, uint64_t last,
                 ObjectId object);
-  void MapInSpan(Journal::Change& change, ViewNode& node, uint64_t index, uint32_t first,
+  bool MapInSpan(Journal::Change& change, ViewNode& node, uint64_t index, uint32_t first,
                  uint32_t last, ObjectId object);
   void PutSpan(Journal::Change& change, ViewNode& node, uint64_t index);
-  void ReclaimTail(ViewNode& node);
+  void ReclaimTail(ViewNode& node, uint64_t batch);
 
   // ---- file_copy.cc
   // A part of a host file, kept open, to be shared.

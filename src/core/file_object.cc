@@ -121,6 +121,7 @@ Result<void> FileIo::ZeroTailLocked(ViewNode& node, uint64_t end) {
     if (node.content()->object_layer != nodes_.open_layer()) continue;
     RecordObject(change, node);
     MapPages(change, node, page, page, node.content()->object);
+    change.ObjectWritten(node.content()->open_object, Pages::kMapped);
     nodes_.PutNode(change, node);
     return Ok();
   }
@@ -162,7 +163,7 @@ Result<void> FileIo::ToSpansLocked(ViewNode& node) {
     node.content_id = ContentId(volume_.contents.Take());
     RecordObject(change, node);
     for (uint64_t page : pages) MapPages(change, node, page, page, node.content()->object);
-    change.ObjectWritten(node.content()->open_object);
+    change.ObjectWritten(node.content()->open_object, Pages::kMapped);
     nodes_.PutNode(change, node);
   }
   return Ok();
@@ -201,17 +202,19 @@ void FileIo::RecordObject(Journal::Change& change, ViewNode& node) {
   content.object_recorded = true;
 }
 
-void FileIo::MapPages(Journal::Change& change, ViewNode& node, uint64_t first, uint64_t last,
+bool FileIo::MapPages(Journal::Change& change, ViewNode& node, uint64_t first, uint64_t last,
                       ObjectId object) {
+  bool any_new = false;
   while (first <= last) {
     const uint64_t index = first / kPagesPerSpan;
     const uint64_t end = std::min(last, (index + 1) * kPagesPerSpan - 1);
-    MapInSpan(change, node, index, first % kPagesPerSpan, end % kPagesPerSpan, object);
+    any_new |= MapInSpan(change, node, index, first % kPagesPerSpan, end % kPagesPerSpan, object);
     first = end + 1;
   }
+  return any_new;
 }
 
-void FileIo::MapInSpan(Journal::Change& change, ViewNode& node, uint64_t index, uint32_t first,
+bool FileIo::MapInSpan(Journal::Change& change, ViewNode& node, uint64_t index, uint32_t first,
                        uint32_t last, ObjectId object) {
   FileContent& content = *node.content();
   Span& span = content.spans[index];
@@ -236,6 +239,7 @@ void FileIo::MapInSpan(Journal::Change& change, ViewNode& node, uint64_t index, 
   node.stored = static_cast<uint64_t>(static_cast<int64_t>(node.stored) + in_objects * kPageSize);
   nodes_.CountStored(owned * kPageSize);
   PutSpan(change, node, index);
+  return owned > 0;
 }
 
 void FileIo::PutSpan(Journal::Change& change, ViewNode& node, uint64_t index) {
@@ -252,12 +256,13 @@ void FileIo::PutSpan(Journal::Change& change, ViewNode& node, uint64_t index) {
 }
 
 // Frees the object's space past the end of the file. On the committer's thread, when the new size
-// is in the store; if the node is busy, the space goes with the object.
-void FileIo::ReclaimTail(ViewNode& node) {
+// is on the disk; if the node is busy, the space goes with the object. If the file was made shorter
+// again, rows that are on the disk may still map what is past its end now.
+void FileIo::ReclaimTail(ViewNode& node, uint64_t batch) {
   if (!node.mu.TryLock()) return;
   FileContent* content = node.content();
   if (node.kind == ContentKind::kObject && content->open_object != nullptr &&
-      content->object_layer == nodes_.open_layer()) {
+      content->cut_batch == batch && content->object_layer == nodes_.open_layer()) {
     const uint64_t end = (node.size + kPageSize - 1) / kPageSize * kPageSize;
     (void)content->open_object->Punch(end, kMaxFileSize - end);
   }

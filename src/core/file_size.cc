@@ -99,7 +99,8 @@ Result<void> FileIo::ShrinkSpansLocked(ViewNode& node, uint64_t size,
   }
   Finish(change, node, size, with);
   if (content.open_object != nullptr) {
-    change.AfterCommit([this, ref = NodeRef(&node)] { ReclaimTail(AsViewNode(*ref)); });
+    const uint64_t batch = content.cut_batch = change.batch();
+    change.AfterSync([this, ref = NodeRef(&node), batch] { ReclaimTail(AsViewNode(*ref), batch); });
   }
   return Ok();
 }

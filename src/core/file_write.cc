@@ -59,8 +59,10 @@ Result<size_t> FileIo::WriteLocked(const Caller& caller, ViewNode& node, uint64_
     if (nodes_.open_layer() != layer) continue;
     if (objects) {
       RecordObject(change, node);
-      MapPages(change, node, offset / kPageSize, (end - 1) / kPageSize, node.content()->object);
-      change.ObjectWritten(node.content()->open_object);
+      const bool mapped =
+          MapPages(change, node, offset / kPageSize, (end - 1) / kPageSize, node.content()->object);
+      change.ObjectWritten(node.content()->open_object,
+                           mapped || size > node.size ? Pages::kMapped : Pages::kOverwritten);
     } else {
       StartChunks(node);
       PutChunks(change, node, offset, data);

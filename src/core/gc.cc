@@ -48,7 +48,7 @@ Result<void> GarbageCollector::Append(Work work) {
   Journal::Change change(*volume_.journal);
   for (ObjectId object : work.dropped_objects) {
     ++report_.objects_removed;
-    change.AfterCommit(
+    change.AfterSync(
         [this_volume = &volume_, object] { (void)this_volume->blobs->Remove(object); });
   }
   report_.bytes_reclaimed += static_cast<uint64_t>(work.dropped_bytes);

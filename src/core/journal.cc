@@ -84,9 +84,10 @@ Mutation* Journal::Change::PutPinned(ViewNode& node, TableId table, std::string_
   return slot;
 }
 
-void Journal::Change::ObjectWritten(std::shared_ptr<BlobObject> object) {
+void Journal::Change::ObjectWritten(std::shared_ptr<BlobObject> object, Pages pages) {
   absl::MutexLock lock(&journal_.append_mu_);
-  auto& objects = journal_.current_->objects;
+  Pending& batch = *journal_.current_;
+  auto& objects = pages == Pages::kMapped ? batch.mapped : batch.overwritten;
   if (objects.empty() || objects.back() != object) objects.push_back(std::move(object));
 }
 
@@ -96,6 +97,14 @@ void Journal::Change::AfterCommit(std::function<void()> work) {
     journal_.current_->after_commit.push_back(std::move(work));
   }
   journal_.MarkDirty();
+}
+
+void Journal::Change::AfterSync(std::function<void()> work) {
+  {
+    absl::MutexLock lock(&journal_.append_mu_);
+    journal_.current_->must_sync = true;
+  }
+  AfterCommit(std::move(work));
 }
 
 void Journal::Exclusive::Put(TableId table, std::string_view key, std::string_view value) {
@@ -200,19 +209,20 @@ void Journal::Run() {
 }
 
 void Journal::Cycle(Durability durability) {
-  if (failed_ != nullptr) {
-    auto pending = std::move(failed_);
-    if (Result<void> result = Commit(*pending, durability); !result.ok()) {
-      return Failed(std::move(pending), result.error());
-    }
-    Succeeded(std::move(pending), durability);
-  }
+  if (failed_ != nullptr && !TryCommit(std::move(failed_), durability)) return;
   auto pending = Cut();
   if (hooks_.has_work && hooks_.has_work()) MarkDirty();
+  (void)TryCommit(std::move(pending), durability);
+}
+
+bool Journal::TryCommit(std::unique_ptr<Pending> pending, Durability durability) {
+  if (pending->must_sync) durability = Durability::kSynced;
   if (Result<void> result = Commit(*pending, durability); !result.ok()) {
-    return Failed(std::move(pending), result.error());
+    Failed(std::move(pending), result.error());
+    return false;
   }
   Succeeded(std::move(pending), durability);
+  return true;
 }
 
 std::unique_ptr<Journal::Pending> Journal::Cut() {
@@ -228,14 +238,30 @@ std::unique_ptr<Journal::Pending> Journal::Cut() {
   return next;
 }
 
-Result<void> Journal::Commit(Pending& pending, Durability durability) {
-  for (auto& object : pending.objects) unsynced_objects_.insert(std::move(object));
-  pending.objects.clear();
-  // A row must not be on the disk before the pages that it maps.
-  if (durability == Durability::kSynced || store_.capabilities().always_synced) {
-    for (const auto& object : unsynced_objects_) AGENTFS_TRY(object->Sync());
-    unsynced_objects_.clear();
+// A row must not be on the disk before the pages that it maps, and a row that nobody has synced
+// may get there at any time.
+Result<void> Journal::SyncObjects(Pending& pending, Durability durability) {
+  const auto keep = [&](std::vector<std::shared_ptr<BlobObject>>& objects) {
+    for (auto& object : objects) unsynced_objects_.insert(std::move(object));
+    objects.clear();
+  };
+  keep(pending.overwritten);
+  if (!store_.capabilities().durable) keep(pending.mapped);
+  const absl::flat_hash_set<std::shared_ptr<BlobObject>> mapped(pending.mapped.begin(),
+                                                                pending.mapped.end());
+  for (const auto& object : mapped) {
+    AGENTFS_TRY(object->Sync());
+    unsynced_objects_.erase(object);
   }
+  pending.mapped.clear();
+  if (durability != Durability::kSynced) return Ok();
+  for (const auto& object : unsynced_objects_) AGENTFS_TRY(object->Sync());
+  unsynced_objects_.clear();
+  return Ok();
+}
+
+Result<void> Journal::Commit(Pending& pending, Durability durability) {
+  AGENTFS_TRY(SyncObjects(pending, durability));
   if (pending.batch.empty() && durability == Durability::kNone) return Ok();
   return store_.Commit(pending.batch, durability);
 }

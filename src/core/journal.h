@@ -27,6 +27,9 @@ namespace agentfs {
 // Whether a change can be let in while the store cannot be written: one that frees space can.
 enum class Growth : uint8_t { kGrows, kFrees };
 
+// What was written to an object: pages that the batch maps, or such as older rows map already.
+enum class Pages : uint8_t { kMapped, kOverwritten };
+
 class Journal {
  public:
   struct Options {
@@ -69,10 +72,15 @@ class Journal {
     // The same for a record of `node`, which stays in memory until the batch is committed.
     Mutation* PutPinned(ViewNode& node, TableId table, std::string_view key,
                         std::string_view value);
-    // The object has writes that a synced commit must make durable.
-    void ObjectWritten(std::shared_ptr<BlobObject> object);
+    // The object has writes that a synced commit must make durable. With kMapped the batch has
+    // rows that map what was not mapped before: on a durable store the object is synced before the
+    // batch is committed, so that no row is ever on the disk before the pages that it maps.
+    void ObjectWritten(std::shared_ptr<BlobObject> object, Pages pages);
     // Runs on the committer's thread once the batch is committed.
     void AfterCommit(std::function<void()> work);
+    // The same once it is on stable storage, where it is brought at once: for what destroys
+    // content that older rows map.
+    void AfterSync(std::function<void()> work);
 
    private:
     Journal& journal_;
@@ -124,7 +132,8 @@ class Journal {
     uint64_t sequence = 0;
     Batch batch;
     std::vector<NodePin> pins;
-    std::vector<std::shared_ptr<BlobObject>> objects;
+    std::vector<std::shared_ptr<BlobObject>> mapped, overwritten;  // objects
+    bool must_sync = false;
     std::vector<std::function<void()>> after_commit;
     bool empty() const { return batch.empty() && after_commit.empty(); }
   };
@@ -137,8 +146,11 @@ class Journal {
            pending_bytes_.load() > options_.max_pending_bytes / 4;
   }
   void Cycle(Durability durability);
+  // False: the batch stays pending.
+  bool TryCommit(std::unique_ptr<Pending> pending, Durability durability);
   std::unique_ptr<Pending> Cut();
   Result<void> Commit(Pending& pending, Durability durability);
+  Result<void> SyncObjects(Pending& pending, Durability durability);
   void Succeeded(std::unique_ptr<Pending> pending, Durability durability);
   void Failed(std::unique_ptr<Pending> pending, Error error);
   Result<void> AwaitBatch(uint64_t batch, Durability durability);
@@ -173,8 +185,8 @@ class Journal {
   absl::CondVar done_;  // something was committed, or could not be
 
   // Only the committer's thread touches these.
-  std::unique_ptr<Pending> failed_;  // cut, but not committed yet
-  absl::flat_hash_set<std::shared_ptr<BlobObject>> unsynced_objects_;
+  std::unique_ptr<Pending> failed_;                                    // cut, but not committed yet
+  absl::flat_hash_set<std::shared_ptr<BlobObject>> unsynced_objects_;  // overwritten ones
 
   std::thread thread_;
 };

@@ -80,7 +80,7 @@ Result<void> Reaper::Reap(const Orphan& orphan) {
   for (auto& key : entries.keys) change.Delete(tables::kEntries, std::move(key));
   for (ObjectId object : objects) {
     change.Delete(tables::kObjects, ObjectKey(content, orphan.layer, object));
-    change.AfterCommit([this, object] { (void)volume_.blobs->Remove(object); });
+    change.AfterSync([this, object] { (void)volume_.blobs->Remove(object); });
   }
   if (node_row) {
     if (record.born == orphan.layer) {

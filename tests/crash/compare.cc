@@ -82,8 +82,7 @@ class Comparison {
     size_t at = 0;
     if (contents == Contents::kMayDiffer && EverInObject(id)) {
       const auto versions = VersionsOf(id);
-      const bool lost = candidates_.crash == Crash::kPower && ChangedSinceSync(id, versions);
-      while (at < actual.content.size() && Allowed(versions, expected, actual, lost, at)) ++at;
+      while (at < actual.content.size() && Allowed(versions, expected, actual, at)) ++at;
       if (at == actual.content.size()) return "";
     } else {
       at = static_cast<size_t>(
@@ -114,18 +113,6 @@ class Comparison {
     return in_object;
   }
 
-  // Whether the content was not all synced, so that some of it may never have been written.
-  bool ChangedSinceSync(uint64_t id, const std::set<const Inode*>& versions) const {
-    bool was_there = false;
-    for (const auto& [name, tree] : candidates_.states[candidates_.first].branches) {
-      was_there |= tree->inodes.contains(id);
-    }
-    const std::string& content = (*versions.begin())->content;
-    return !was_there || std::any_of(versions.begin(), versions.end(), [&](const Inode* version) {
-      return version->content != content;
-    });
-  }
-
   std::set<const Inode*> VersionsOf(uint64_t id) const {
     std::set<const Inode*> versions;
     const size_t first = candidates_.crash == Crash::kPower ? candidates_.first : state_;
@@ -134,9 +121,9 @@ class Comparison {
   }
 
   static bool Allowed(const std::set<const Inode*>& versions, const Inode& expected,
-                      const Inode& actual, bool may_be_lost, size_t at) {
+                      const Inode& actual, size_t at) {
     const char byte = actual.content[at];
-    if (byte == expected.content[at] || (may_be_lost && byte == '\0')) return true;
+    if (byte == expected.content[at]) return true;
     return std::any_of(versions.begin(), versions.end(), [&](const Inode* version) {
       return at < version->content.size() && version->content[at] == byte;
     });

@@ -8,8 +8,9 @@
 // the rest: each byte of it must be what it is in that state or in a later one (also of the
 // operation that was under way). Not whole pages, because a file that shrank and was then written
 // has, in one page, the tail from before and the bytes from after. In snapshots nothing is
-// overwritten: their content is exact. After a power cut, content that was changed since the last
-// sync may also be older, down to that sync, or never have been written (zeros).
+// overwritten: their content is exact. After a power cut, content that was overwritten since the
+// last sync may also be older, down to that sync; what was never synced is nowhere to be seen, for
+// no row is on the disk before the pages that it maps.
 #pragma once
 
 #include <optional>

@@ -180,7 +180,9 @@ void Disk::Cut(const std::string& image, Unsynced unsynced, std::mt19937_64& ran
     if (!entry.is_regular_file() || !IsKept(path)) continue;
     const auto synced = g_state->synced.find(path);
     const std::string old = synced == g_state->synced.end() ? "" : synced->second;
-    if (unsynced == Unsynced::kByChance) {
+    if (unsynced == Unsynced::kObjectsLost && path.find("/objects/") == std::string::npos) {
+      WriteWhole(target, ReadWhole(path));
+    } else if (unsynced == Unsynced::kByChance) {
       WriteWhole(target, Mixed(old, ReadWhole(path), random));
     } else if (synced != g_state->synced.end()) {
       WriteWhole(target, old);

@@ -24,8 +24,8 @@ class Disk {
   Disk(const Disk&) = delete;
   Disk& operator=(const Disk&) = delete;
 
-  // How much of what was not synced is there after the cut.
-  enum class Unsynced : uint8_t { kLost, kByChance };
+  // What of that which was not synced is there after the cut; kObjectsLost: all but objects.
+  enum class Unsynced : uint8_t { kLost, kByChance, kObjectsLost };
   // Writes what is left into the directory `image`. Nothing is written or synced meanwhile.
   void Cut(const std::string& image, Unsynced unsynced, std::mt19937_64& random);
   // `cut` is called in the thread, and in the middle, of the nth write or sync from now; it may

@@ -35,13 +35,10 @@ State History::Verify(Volume& volume, size_t first, Crash crash) {
   EXPECT_TRUE(checked.ok());
   if (checked.ok()) {
     for (const FsckProblem& problem : checked->problems) {
-      // An object that was made since the last sync may be gone with the power; fsck says so.
-      if (crash == Crash::kPower && problem.what.ends_with("is missing")) continue;
       ADD_FAILURE() << "fsck: " << problem.what;
     }
   }
-  auto actual =
-      Look(volume, crash == Crash::kPower ? Unreadable::kIsZeros : Unreadable::kIsAnError);
+  auto actual = Look(volume);
   if (!actual.ok()) {
     ADD_FAILURE() << actual.error().message();
     return states_[first];

@@ -73,6 +73,41 @@ TEST_P(PowerCutTest, WhatWasSyncedSurvivesWhenSomePagesAreWrittenAndSomeNot) {
   }
 }
 
+// The kernel writes in any order: the rows may all be on the disk, and of the objects only what was
+// synced.
+TEST_P(PowerCutTest, NoRowIsThereWithoutThePagesThatItMaps) {
+  for (uint64_t i = 0; i < 12 && !HasFailure(); ++i) {
+    CutOnce(FirstSeed() + 3'000'000 + i, Disk::Unsynced::kObjectsLost);
+  }
+}
+
+TEST_P(PowerCutTest, NoObjectGoesBeforeTheRowsThatMapIt) {
+  Workspace workspace(GetParam());
+  const std::string image = workspace.state_directory() + "-image";
+  {
+    Disk disk(workspace.state_directory());
+    auto volume =
+        OpenVolume(GetParam(), workspace.state_directory(), workspace.base_directory(), 1).value();
+    auto fs = posix::MakeViewSubject(volume->OpenBranch("main").value());
+    fs->Become(posix::kRoot);
+    for (const char* name : {"removed", "emptied"}) {
+      auto file = fs->Open(name, O_RDWR | O_CREAT).value();
+      ASSERT_TRUE(file->Write(0, std::string(300'000, 'x')).ok());
+      ASSERT_TRUE(file->Sync().ok());
+    }
+    ASSERT_TRUE(fs->Unlink("removed").ok());
+    ASSERT_TRUE(fs->Truncate("emptied", 0).ok());
+    // The rows go with the first batch, what they mapped with those after it.
+    for (int i = 0; i < 4; ++i) ASSERT_TRUE(volume->Flush(Durability::kNone).ok());
+    std::mt19937_64 random(0);
+    disk.Cut(image, Disk::Unsynced::kLost, random);
+  }
+  auto left = OpenVolume(GetParam(), image, workspace.base_directory(), 5).value();
+  for (const FsckProblem& problem : left->Check(false).value().problems) {
+    ADD_FAILURE() << "fsck: " << problem.what;
+  }
+}
+
 // Each sync that returns well after a change has synced the database's file, and the object of
 // large content.
 TEST_P(PowerCutTest, EverySyncReachesTheDisk) {

@@ -82,9 +82,7 @@ class Worker {
   std::vector<Held> held_;
 };
 
-// What cannot be read is an error, or (after a power cut) reads as zeros.
-enum class Unreadable : uint8_t { kIsAnError, kIsZeros };
 // Everything that the volume shows. in_object is not set.
-Result<State> Look(Volume& volume, Unreadable unreadable = Unreadable::kIsAnError);
+Result<State> Look(Volume& volume);
 
 }  // namespace agentfs::crash

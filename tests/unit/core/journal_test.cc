@@ -46,6 +46,12 @@ class SlowStore : public FaultyStore {
     absl::MutexLock lock(&mu_);
     held_ = held;
   }
+  StoreCapabilities capabilities() const override {
+    StoreCapabilities capabilities = FaultyStore::capabilities();
+    capabilities.durable |= durable;
+    return capabilities;
+  }
+  std::atomic<bool> durable{false};
   std::vector<Seen> seen() {
     absl::MutexLock lock(&mu_);
     return seen_;
@@ -201,7 +207,7 @@ TEST_F(JournalTest, ObjectsAreSyncedBeforeTheRowsThatNameThem) {
   const auto write = [&] {
     Journal::Change change(*journal_);
     change.Put(tables::kMeta, NameKey("o"), EncodeInt(1));
-    change.ObjectWritten(object);
+    change.ObjectWritten(object, Pages::kMapped);
   };
   write();
   ASSERT_TRUE(journal_->Flush(Durability::kNone).ok());
@@ -218,6 +224,47 @@ TEST_F(JournalTest, ObjectsAreSyncedBeforeTheRowsThatNameThem) {
   object->error = 0;
   ASSERT_TRUE(journal_->Flush(Durability::kSynced).ok());
   EXPECT_EQ(object->syncs, 3);
+}
+
+TEST_F(JournalTest, OnADurableStoreNoRowIsCommittedBeforeThePagesThatItMaps) {
+  store_->durable = true;
+  auto object = std::make_shared<CountingObject>();
+  const auto write = [&](Pages pages) {
+    Journal::Change change(*journal_);
+    change.Put(tables::kMeta, NameKey("o"), EncodeInt(1));
+    change.ObjectWritten(object, pages);
+  };
+  write(Pages::kMapped);
+  ASSERT_TRUE(journal_->Flush(Durability::kNone).ok());
+  EXPECT_EQ(object->syncs, 1);
+  EXPECT_EQ(store_->seen().back().durability, Durability::kNone) << "only the object needs it";
+  write(Pages::kOverwritten);
+  ASSERT_TRUE(journal_->Flush(Durability::kNone).ok());
+  EXPECT_EQ(object->syncs, 1) << "older rows map these pages";
+  ASSERT_TRUE(journal_->Flush(Durability::kSynced).ok());
+  EXPECT_EQ(object->syncs, 2);
+  write(Pages::kMapped);
+  object->error = EIO;
+  const size_t commits = store_->seen().size();
+  EXPECT_EQ(journal_->Flush(Durability::kNone).code(), EIO);
+  EXPECT_EQ(store_->seen().size(), commits);
+  object->error = 0;
+  ASSERT_TRUE(journal_->Flush(Durability::kNone).ok());
+  EXPECT_GT(store_->seen().size(), commits);
+}
+
+TEST_F(JournalTest, WhatDestroysContentWaitsForItsBatchToBeSynced) {
+  Durability when_run = Durability::kNone;
+  {
+    Journal::Change change(*journal_);
+    change.Put(tables::kMeta, NameKey("a"), EncodeInt(1));
+    change.AfterSync([&] { when_run = store_->seen().back().durability; });
+  }
+  ASSERT_TRUE(journal_->Flush(Durability::kNone).ok());
+  EXPECT_EQ(when_run, Durability::kSynced);
+  Put("b", 1);
+  ASSERT_TRUE(journal_->Flush(Durability::kNone).ok());
+  EXPECT_EQ(store_->seen().back().durability, Durability::kNone) << "that batch alone";
 }
 
 TEST_F(JournalTest, AFailureLosesNothingAndIsToldUntilItIsOver) {
