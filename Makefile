@@ -4,7 +4,7 @@
 
 prefix ?= /usr/local
 
-.PHONY: all test bench asan tsan format format-check tidy layers install clean help
+.PHONY: all test bench bench-mount asan tsan format format-check tidy layers install clean help
 
 all: ## the program, optimised: build/release/bin/agentfs
 	@tools/install-deps build
@@ -19,6 +19,11 @@ bench: ## build and run the benchmarks
 	@tools/install-deps bench
 	@tools/build bench
 	@tools/bench
+
+bench-mount: ## compare a mount with the disk, overlayfs and fuse-overlayfs (ARGS=--quick)
+	@tools/install-deps bench-mount
+	@tools/build release agentfs
+	@python3 -B bench/mount $(ARGS)
 
 asan: ## the tests with AddressSanitizer and UndefinedBehaviorSanitizer
 	@tools/install-deps test
