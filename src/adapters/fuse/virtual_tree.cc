@@ -183,6 +183,7 @@ Result<uint64_t> VirtualTree::CopyRange(const Caller&, Node&, uint64_t, Node&, u
 
 // ---- what is not there
 
+Result<std::string> VirtualTree::PathOf(Node&) { return Error(ENOENT); }
 Result<std::string> VirtualTree::ReadLink(const Caller&, Node&) { return Error(EINVAL); }
 Result<void> VirtualTree::ReadDirectoryPlus(const Caller&, Node&, uint64_t, const DirAttrVisitor&) {
   return Error(ENOSYS);  // its entries are looked up one by one, each time

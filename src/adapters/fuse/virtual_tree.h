@@ -71,6 +71,8 @@ class VirtualTree final : public FileSystem {
   Result<uint64_t> CopyRange(const Caller&, Node&, uint64_t, Node&, uint64_t, uint64_t) override;
 
   // ---- and there is nothing more to see
+  NodeRef FindNode(NodeId) override { return {}; }
+  Result<std::string> PathOf(Node&) override;
   Result<std::string> ReadLink(const Caller&, Node&) override;
   Result<void> ReadDirectoryPlus(const Caller&, Node&, uint64_t, const DirAttrVisitor&) override;
   Result<std::string> GetXattr(const Caller&, Node&, std::string_view) override;
