@@ -88,6 +88,12 @@ struct Found {
   Attr attr;
 };
 
+// A name in a directory.
+struct Named {
+  NodeRef parent;
+  std::string name;
+};
+
 class FileSystem {
  public:
   virtual ~FileSystem() = default;
@@ -95,6 +101,12 @@ class FileSystem {
   virtual NodeRef Root() = 0;
   // The node if it is in memory, else null: for who knows its id from an observer.
   virtual NodeRef FindNode(NodeId id) = 0;
+  // The node with this id as this view has it, ENOENT if it does not. `base_path`: where in the
+  // base it is looked for if no layer has changed it.
+  virtual Result<NodeRef> GetNode(NodeId id, const std::string& base_path) = 0;
+  // A directory that names the node, and how; of a file with several names one of them. ENOENT: it
+  // has none any more, and the root never has.
+  virtual Result<Named> NameOf(Node& node) = 0;
   // Where a directory is now: "/", "/a/b". ENOENT: it is removed.
   virtual Result<std::string> PathOf(Node& directory) = 0;
 

@@ -95,6 +95,20 @@ struct ViewStats {
   uint64_t total_size = 0;  // the sum of the sizes of regular files
 };
 
+// What the layers between two refs have rows of: all that can differ between them.
+struct Touched {
+  struct Name {
+    NodeId parent;
+    std::string name;
+  };
+  struct Node {
+    NodeId node;
+    std::string base_path;  // where the base has it, if it has
+  };
+  std::vector<Name> names;  // given, taken away or moved
+  std::vector<Node> nodes;  // other attributes or content, or made or gone
+};
+
 struct GcReport {
   uint64_t layers_removed = 0;
   uint64_t layers_merged = 0;
@@ -149,6 +163,9 @@ class Volume {
   virtual Result<std::shared_ptr<FileSystem>> OpenBranch(std::string_view branch) = 0;
   // A snapshot (or "base"), read-only: changes give EROFS.
   virtual Result<std::shared_ptr<FileSystem>> OpenSnapshot(std::string_view ref) = 0;
+
+  // In time proportional to the changes between the two, whatever the size of the tree.
+  virtual Result<Touched> TouchedBetween(std::string_view from, std::string_view to) = 0;
 
   // ---- upkeep
   virtual Result<GcReport> CollectGarbage() = 0;

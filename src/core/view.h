@@ -29,6 +29,8 @@ class View final : public FileSystem {
 
   NodeRef Root() override { return root_; }
   NodeRef FindNode(NodeId id) override { return nodes_.table().Find(id); }
+  Result<NodeRef> GetNode(NodeId id, const std::string& base_path) override;
+  Result<Named> NameOf(Node& node) override;
   Result<std::string> PathOf(Node& directory) override;
   Result<Found> Lookup(const Caller&, Node& parent, std::string_view name) override;
   Result<Found> Create(const Caller&, Node& parent, std::string_view name, uint32_t mode) override;
@@ -146,6 +148,7 @@ class View final : public FileSystem {
   void TouchDirectory(Journal::Change& change, ViewNode& directory, const Timestamp& now);
 
   // ---- view_path.cc
+  Result<Named> NameOfLoaded(ViewNode& node);
   Result<std::string> NameIn(ViewNode& parent, ViewNode& child);
 
   // ---- view_listing.cc

@@ -42,15 +42,42 @@ Result<std::string> View::NameIn(ViewNode& parent, ViewNode& child) {
   return Error(ENOENT);
 }
 
+Result<Named> View::NameOfLoaded(ViewNode& node) {
+  if (node.id() == kRootNode) return Error(ENOENT);
+  AGENTFS_ASSIGN(NodeRef parent, nodes_.ParentOf(node));
+  AGENTFS_ASSIGN(std::string name, NameIn(AsViewNode(*parent), node));
+  return Named{std::move(parent), std::move(name)};
+}
+
+Result<Named> View::NameOf(Node& node) {
+  Operation operation(*this);
+  return NameOfLoaded(AsViewNode(node));
+}
+
+Result<NodeRef> View::GetNode(NodeId id, const std::string& base_path) {
+  Operation operation(*this);
+  NodeRef ref = nodes_.table().Get(id);
+  Result<void> loaded = nodes_.Acquire(AsViewNode(*ref), LockMode::kShared);
+  if (loaded.ok()) {
+    nodes_.Release(AsViewNode(*ref), LockMode::kShared);
+    return ref;
+  }
+  BaseFs* base = nodes_.volume().base.get();
+  if (loaded.code() != ESTALE) return loaded.error();
+  if (base == nullptr || base_path.empty()) return Error(ENOENT);
+  Result<BaseStat> stat = base->Stat(base_path);
+  if (!stat.ok() || BaseNodeId(stat->identity) != id) return Error(ENOENT);
+  return nodes_.GetBaseNode(base_path, *stat, NodeId());
+}
+
 Result<std::string> View::PathOf(Node& directory) {
   Operation operation(*this);
   std::string path;
   NodeRef at(&directory);
   while (at->id() != kRootNode) {
-    AGENTFS_ASSIGN(NodeRef parent, nodes_.ParentOf(AsViewNode(*at)));
-    AGENTFS_ASSIGN(std::string name, NameIn(AsViewNode(*parent), AsViewNode(*at)));
-    path.insert(0, "/" + name);
-    at = std::move(parent);
+    AGENTFS_ASSIGN(Named named, NameOfLoaded(AsViewNode(*at)));
+    path.insert(0, "/" + named.name);
+    at = std::move(named.parent);
   }
   return path.empty() ? "/" : path;
 }

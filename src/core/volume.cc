@@ -332,16 +332,8 @@ Result<VolumeStats> VolumeImpl::GetStats() {
 
 Result<ViewStats> VolumeImpl::GetViewStats(std::string_view ref) {
   absl::MutexLock lock(&mu_);
-  const Layer* layer = nullptr;
   absl::ReaderMutexLock tree_lock(&state_->tree_mu);
-  if (auto it = branches_.find(ref); it != branches_.end()) {
-    layer = it->second.layer;
-  } else if (ref == "base") {
-    layer = state_->tree.Find(kRootLayer);
-  } else if (SnapshotInfo* snapshot = FindSnapshot(ref)) {
-    layer = state_->tree.Find(snapshot->layer);
-  }
-  if (layer == nullptr) return Error(ENOENT, "'" + std::string(ref) + "' does not exist");
+  AGENTFS_ASSIGN(const Layer* layer, LayerOf(ref));
   ViewStats stats;
   stats.files = static_cast<uint64_t>(layer->counters.files.load());
   stats.directories = static_cast<uint64_t>(layer->counters.directories.load());

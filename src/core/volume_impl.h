@@ -39,6 +39,7 @@ class VolumeImpl final : public Volume, private BaseObserver {
   Result<void> Restore(std::string_view branch, std::string_view ref) override;
   Result<std::shared_ptr<FileSystem>> OpenBranch(std::string_view branch) override;
   Result<std::shared_ptr<FileSystem>> OpenSnapshot(std::string_view ref) override;
+  Result<Touched> TouchedBetween(std::string_view from, std::string_view to) override;
   Result<GcReport> CollectGarbage() override;
   Result<FsckReport> Check(bool repair) override;
   Result<VolumeStats> GetStats() override;
@@ -72,6 +73,10 @@ class VolumeImpl final : public Volume, private BaseObserver {
   void BaseLost() override;
   void TellViews(const ChangeEvent& event);
   NodeId BaseNodeAt(const std::string& path);
+
+  // ---- volume_touched.cc
+  Result<const Layer*> LayerOf(std::string_view ref) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_)
+      ABSL_SHARED_LOCKS_REQUIRED(state_->tree_mu);
 
   // ---- gc.cc
   Result<void> MergeUnnamed(GarbageCollector& collector) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);

@@ -69,6 +69,8 @@ class FakeFs : public FileSystem {
   Result<void> Sync(Node& node) override;
   Result<FsStats> StatFs() override;
   NodeRef FindNode(NodeId) override { return {}; }
+  Result<NodeRef> GetNode(NodeId, const std::string&) override { return Error(ENOTSUP); }
+  Result<Named> NameOf(Node&) override { return Error(ENOTSUP); }
   Result<std::string> PathOf(Node&) override { return Error(ENOTSUP); }
   void AddObserver(ChangeObserver&) override {}
   void RemoveObserver(ChangeObserver&) override {}

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A layer is a diff: what its rows name is what changed in it.
+#include <algorithm>
+
+#include "absl/container/flat_hash_set.h"
+#include "core/layer_rows.h"
+#include "core/volume_impl.h"
+#include "store/schema.h"
+
+namespace agentfs {
+namespace {
+
+// The layers that one of the two has and the other has not. A parent's id is the smaller one.
+std::vector<LayerId> LayersBetween(const Layer* a, const Layer* b) {
+  std::vector<LayerId> between;
+  while (a != b) {
+    const Layer*& later = b == nullptr || (a != nullptr && a->id.value > b->id.value) ? a : b;
+    between.push_back(later->id);
+    later = later->parent;
+  }
+  return between;
+}
+
+// Adds each row once, though several layers may have it.
+class TouchedCollector {
+ public:
+  Result<void> AddLayer(Store& store, LayerId layer) {
+    AGENTFS_ASSIGN(const std::vector<Row> names,
+                   IndexedRowsOfLayer(store, tables::kEntries, layer));
+    for (const Row& row : names) {
+      auto key = ParseEntryKey(row.key);
+      if (!key || !seen_.insert(row.key.substr(0, row.key.size() - 8)).second) continue;
+      touched.names.push_back({key->parent, key->name});
+    }
+    AGENTFS_ASSIGN(const std::vector<Row> nodes, IndexedRowsOfLayer(store, tables::kNodes, layer));
+    for (const Row& row : nodes) {
+      auto key = ParseNodeKey(row.key);
+      NodeRecord record;
+      if (!key || !DecodeNode(row.value, &record)) continue;
+      if (nodes_.insert(key->node).second) touched.nodes.push_back({key->node, record.base_path});
+    }
+    return Ok();
+  }
+  Touched touched;
+
+ private:
+  absl::flat_hash_set<std::string> seen_;
+  absl::flat_hash_set<NodeId> nodes_;
+};
+
+}  // namespace
+
+Result<const Layer*> VolumeImpl::LayerOf(std::string_view ref) {
+  const Layer* layer = nullptr;
+  if (auto it = branches_.find(ref); it != branches_.end()) {
+    layer = it->second.layer;
+  } else if (ref == "base") {
+    layer = state_->tree.Find(kRootLayer);
+  } else if (SnapshotInfo* snapshot = FindSnapshot(ref)) {
+    layer = state_->tree.Find(snapshot->layer);
+  }
+  if (layer == nullptr) return Error(ENOENT, "'" + std::string(ref) + "' does not exist");
+  return layer;
+}
+
+Result<Touched> VolumeImpl::TouchedBetween(std::string_view from, std::string_view to) {
+  absl::MutexLock lock(&mu_);
+  AGENTFS_TRY(state_->journal->Flush(Durability::kNone));
+  std::vector<LayerId> layers;
+  {
+    absl::ReaderMutexLock tree_lock(&state_->tree_mu);
+    AGENTFS_ASSIGN(const Layer* a, LayerOf(from));
+    AGENTFS_ASSIGN(const Layer* b, LayerOf(to));
+    layers = LayersBetween(a, b);
+  }
+  TouchedCollector collector;
+  for (LayerId layer : layers) AGENTFS_TRY(collector.AddLayer(*state_->store, layer));
+  return std::move(collector.touched);
+}
+
+}  // namespace agentfs

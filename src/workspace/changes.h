@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What differs between two views of a volume, by path: the one source of diff, apply and summaries.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "agentfs/filesystem.h"
+#include "agentfs/result.h"
+#include "agentfs/volume.h"
+
+namespace agentfs {
+
+// One path whose state differs.
+struct PathChange {
+  enum class Kind : uint8_t { kAdded, kRemoved, kModified, kRenamed };
+  Kind kind = Kind::kModified;
+  std::string path;      // now; of what was removed: before
+  std::string old_path;  // of what was renamed
+  // The two states; the node is null where there is none.
+  Found before, after;
+  // What differs of a file that is there in both: neither of the two if only its name does.
+  bool content = false;
+  bool mode = false;  // permission bits, owner or group
+
+  const Attr& attr() const { return after.node ? after.attr : before.attr; }
+};
+
+// The paths that differ between the refs `from` and `to` (a branch, a snapshot, "base"), sorted by
+// path. Files whose bytes and modes are the same do not differ, whatever was done to them; times
+// alone are no difference. Takes time in proportion to what changed, and to the content of files
+// that were written. ENOENT: a ref.
+Result<std::vector<PathChange>> FindChanges(Volume& volume, std::string_view from,
+                                            std::string_view to);
+
+// The view of a ref, for reading.
+Result<std::shared_ptr<FileSystem>> OpenRef(Volume& volume, std::string_view ref);
+
+}  // namespace agentfs
