@@ -88,10 +88,8 @@ Result<NodeRef> View::NodeOf(ViewNode& parent, std::string_view name, const Name
   if (found.base) {
     return nodes_.GetBaseNode(JoinBasePath(parent.base->path, name), *found.base, parent.id());
   }
-  if (found.entry->node_id() == parent.id()) {  // whose lock is held, and will be asked for
-    return Error(EBADMSG, "a directory contains itself: the store is damaged",
-                 "run `agentfs fsck --repair`");
-  }
+  // Its lock is held, and would be asked for.
+  if (found.entry->node_id() == parent.id()) return DirectoryBelowItself(name);
   if (const Node* node = found.entry->node.get()) {
     // Its lines are needed together: one wait for memory instead of three.
     const char* bytes = reinterpret_cast<const char*>(node);
