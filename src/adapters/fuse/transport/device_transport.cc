@@ -78,16 +78,26 @@ Result<std::unique_ptr<DeviceChannel>> DeviceChannel::Open(int device,
       new DeviceChannel(CloneDevice(device), device, std::move(request), std::move(answer)));
 }
 
-void DeviceChannel::Serve(Handler& handler, const WorkerThreads& threads) {
+ssize_t DeviceChannel::ReadOne(std::span<char> buffer, ReaderGate& gate) {
+  gate.Enter();
+  const ssize_t got = ::read(device_, buffer.data(), buffer.size());
+  const int code = errno;
+  gate.Leave();
+  errno = code;
+  return got;
+}
+
+void DeviceChannel::Serve(Handler& handler, const WorkerThreads& threads, ReaderGate& gate) {
   const std::span<char> buffer = request_.bytes().subspan(kRequestOffset);
   while (!threads.stopping()) {
-    const ssize_t got = ::read(device_, buffer.data(), buffer.size());
+    const ssize_t got = ReadOne(buffer, gate);
     if (got >= static_cast<ssize_t>(sizeof(fuse_in_header))) {
       HandleOne(handler, buffer.first(static_cast<size_t>(got)));
     } else if (got >= 0 || (errno != EINTR && errno != EAGAIN && errno != ENOENT)) {
-      return;  // ENODEV: unmounted. Anything else will not get better either.
+      break;  // ENODEV: unmounted. Anything else will not get better either.
     }
   }
+  gate.Open();
 }
 
 void DeviceChannel::HandleOne(Handler& handler, std::span<const char> request) {
@@ -113,7 +123,7 @@ Result<std::unique_ptr<Transport>> DeviceTransport::Start(int device,
   for (size_t i = 0; i < threads; ++i) {
     DeviceTransport* self = transport.get();
     self->threads_.Start("fuse-dev-" + std::to_string(i), [self, &handler, i] {
-      self->channels_[i]->Serve(handler, self->threads_);
+      self->channels_[i]->Serve(handler, self->threads_, self->gate_);
     });
   }
   return std::unique_ptr<Transport>(std::move(transport));

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "adapters/fuse/transport/page_buffer.h"
+#include "adapters/fuse/transport/reader_gate.h"
 #include "adapters/fuse/transport/transport.h"
 #include "adapters/fuse/transport/worker_threads.h"
 #include "sys/fd.h"
@@ -21,8 +22,9 @@ class DeviceChannel {
   // out of each other's way; else `device` itself.
   static Result<std::unique_ptr<DeviceChannel>> Open(int device, const Capabilities& capabilities);
 
-  // Reads and handles requests until the filesystem is gone or `threads` are stopping.
-  void Serve(Handler& handler, const WorkerThreads& threads);
+  // Reads and handles requests until the filesystem is gone or `threads` are stopping. Channels
+  // that share a gate take turns in waiting.
+  void Serve(Handler& handler, const WorkerThreads& threads, ReaderGate& gate);
 
   Transport::Statistics statistics() const;  // any thread
 
@@ -32,6 +34,7 @@ class DeviceChannel {
         device_(clone_ ? clone_.get() : device),
         request_(std::move(request)),
         answer_(std::move(answer)) {}
+  ssize_t ReadOne(std::span<char> buffer, ReaderGate& gate);
   void HandleOne(Handler& handler, std::span<const char> request);
 
   Fd clone_;
@@ -56,6 +59,7 @@ class DeviceTransport : public Transport {
 
  private:
   std::vector<std::unique_ptr<DeviceChannel>> channels_;
+  ReaderGate gate_;
   WorkerThreads threads_;
 };
 

@@ -35,6 +35,7 @@ class UringTransport : public Transport {
 
   // FORGET and INTERRUPT come through the device as ever.
   std::unique_ptr<DeviceChannel> reader_;
+  ReaderGate gate_;
   std::vector<std::unique_ptr<UringWorker>> workers_;
   WorkerThreads threads_;
 };

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "adapters/fuse/transport/reader_gate.h"
+
+namespace agentfs::fuse {
+
+void ReaderGate::Enter() {
+  if (readers_.fetch_add(1) < kMostReaders) return;
+  absl::MutexLock lock(&mu_);
+  if (open_) return;
+  ++waiting_;
+  // The last reader may have left just before this thread could be seen to wait.
+  if (readers_.fetch_sub(1) > 1) mu_.Await(absl::Condition(this, &ReaderGate::MayGo));
+  if (called_ > 0) --called_;
+  --waiting_;
+  readers_.fetch_add(1);
+}
+
+void ReaderGate::Leave() {
+  if (readers_.fetch_sub(1) > 1) return;
+  absl::MutexLock lock(&mu_);
+  if (called_ < waiting_) ++called_;
+}
+
+void ReaderGate::Open() {
+  absl::MutexLock lock(&mu_);
+  open_ = true;
+}
+
+int ReaderGate::waiting() {
+  absl::MutexLock lock(&mu_);
+  return waiting_;
+}
+
+}  // namespace agentfs::fuse
