@@ -182,6 +182,12 @@ class Volume {
   virtual Result<void> Close() = 0;
 };
 
+// Checks what a volume needs to be opened: the tables meta, layers, branches and snapshots; EBADMSG
+// from Volume::Open says that it is damaged. Repairing makes Open succeed; branches that lost their
+// layer, and layers that lost their branch ("recovered-<layer>"), are told in the report. Volume::
+// Check is for the other tables. Nobody may have the volume open.
+Result<FsckReport> CheckVolumeTables(Store& store, bool repair);
+
 // Whether `name` may name a branch or snapshot; the error says why not.
 Result<void> CheckRefName(std::string_view name);
 

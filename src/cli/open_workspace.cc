@@ -8,19 +8,9 @@
 #include "agentfs/stores.h"
 
 namespace agentfs::cli {
+namespace {
 
-Result<std::unique_ptr<OpenWorkspace>> OpenWorkspace::Open(Workspace workspace, WorkspaceLock lock,
-                                                           Missing missing) {
-  std::unique_ptr<OpenWorkspace> open(new OpenWorkspace(std::move(workspace), std::move(lock)));
-  AGENTFS_TRY(open->OpenVolume(missing));
-  return open;
-}
-
-Result<void> OpenWorkspace::OpenVolume(Missing missing) {
-  const Layout& layout = workspace_.layout;
-  std::error_code ignored;
-  created_ = !std::filesystem::exists(layout.database, ignored);
-
+Result<std::unique_ptr<Store>> OpenStore(const Layout& layout, Missing missing) {
   StoreOptions options;
   options.create = missing == Missing::kCreate;
   auto store = OpenSqliteStore(layout.database, VolumeSchema(), options);
@@ -29,7 +19,31 @@ Result<void> OpenWorkspace::OpenVolume(Missing missing) {
                  "'agentfs init' completes the workspace");
   }
   if (!store.ok()) return store.error().WithContext(layout.database);
+  return store;
+}
 
+}  // namespace
+
+Result<std::unique_ptr<OpenWorkspace>> OpenWorkspace::Open(Workspace workspace, WorkspaceLock lock,
+                                                           Missing missing) {
+  std::unique_ptr<OpenWorkspace> open(new OpenWorkspace(std::move(workspace), std::move(lock)));
+  AGENTFS_TRY(open->OpenVolume(missing));
+  return open;
+}
+
+Result<FsckReport> OpenWorkspace::CheckTables(const Workspace& workspace, bool repair) {
+  AGENTFS_ASSIGN(auto store, OpenStore(workspace.layout, Missing::kFail));
+  auto report = CheckVolumeTables(*store, repair);
+  if (!report.ok()) return report.error().WithContext(workspace.layout.database);
+  AGENTFS_TRY(store->Close());
+  return report;
+}
+
+Result<void> OpenWorkspace::OpenVolume(Missing missing) {
+  const Layout& layout = workspace_.layout;
+  std::error_code ignored;
+  created_ = !std::filesystem::exists(layout.database, ignored);
+  AGENTFS_ASSIGN(auto store, OpenStore(layout, missing));
   std::unique_ptr<BlobStore> blobs;
   if (!layout.objects.empty()) {
     AGENTFS_ASSIGN(blobs, OpenHostBlobStore(layout.objects));
@@ -40,8 +54,7 @@ Result<void> OpenWorkspace::OpenVolume(Missing missing) {
   }
   VolumeOptions volume_options = workspace_.config.volume;
   volume_options.state_directory = std::filesystem::path(layout.database).parent_path();
-  auto volume =
-      Volume::Open(std::move(store).value(), std::move(blobs), std::move(base), volume_options);
+  auto volume = Volume::Open(std::move(store), std::move(blobs), std::move(base), volume_options);
   if (!volume.ok()) return volume.error().WithContext(layout.database);
   volume_ = std::move(volume).value();
   return Ok();

@@ -18,6 +18,8 @@ class OpenWorkspace {
  public:
   static Result<std::unique_ptr<OpenWorkspace>> Open(Workspace workspace, WorkspaceLock lock,
                                                      Missing missing);
+  // Checks, and repairs, what must be sound for Open to succeed.
+  static Result<FsckReport> CheckTables(const Workspace& workspace, bool repair);
   ~OpenWorkspace();
 
   Volume& volume() { return *volume_; }

@@ -16,6 +16,16 @@ Error WithRemedy(const Error& error, std::string remedy) {
   return Error(error.code(), error.message(), std::move(remedy));
 }
 
+Result<Workspace> Locate(const Context& context) {
+  std::error_code ignored;
+  WorkspaceHint hint;
+  hint.option = context.workspace;
+  hint.environment = Environment("AGENTFS_WORKSPACE");
+  hint.current_directory = std::filesystem::current_path(ignored);
+  AGENTFS_ASSIGN(WorkspacePlace place, FindWorkspace(hint));
+  return LoadWorkspace(place);
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Session>> Session::Open(const Context& context, Access access) {
@@ -24,18 +34,19 @@ Result<std::unique_ptr<Session>> Session::Open(const Context& context, Access ac
     session->workspace_ = context.live;
     return session;
   }
-  std::error_code ignored;
-  WorkspaceHint hint;
-  hint.option = context.workspace;
-  hint.environment = Environment("AGENTFS_WORKSPACE");
-  hint.current_directory = std::filesystem::current_path(ignored);
-  AGENTFS_ASSIGN(WorkspacePlace place, FindWorkspace(hint));
-  AGENTFS_ASSIGN(Workspace workspace, LoadWorkspace(place));
+  AGENTFS_ASSIGN(Workspace workspace, Locate(context));
   AGENTFS_ASSIGN(WorkspaceLock lock, LockWorkspace(workspace));
   AGENTFS_ASSIGN(session->own_,
                  OpenWorkspace::Open(std::move(workspace), std::move(lock), Missing::kFail));
   session->workspace_ = session->own_.get();
   return session;
+}
+
+Result<FsckReport> Session::CheckTables(const Context& context, bool repair) {
+  if (context.live != nullptr) return FsckReport();
+  AGENTFS_ASSIGN(Workspace workspace, Locate(context));
+  AGENTFS_ASSIGN(WorkspaceLock lock, LockWorkspace(workspace));
+  return OpenWorkspace::CheckTables(workspace, repair);
 }
 
 Session::~Session() = default;

@@ -20,6 +20,9 @@ class Session {
  public:
   // The workspace that the context's options and the environment name.
   static Result<std::unique_ptr<Session>> Open(const Context& context, Access access);
+  // CheckVolumeTables of that workspace, which may be too damaged to be opened. In the server,
+  // where it is open, there is nothing to report.
+  static Result<FsckReport> CheckTables(const Context& context, bool repair);
   ~Session();
 
   const Context& context() const { return context_; }

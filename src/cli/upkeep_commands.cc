@@ -31,6 +31,22 @@ Result<void> PrintProblems(const Context& context, const FsckReport& report) {
   return Ok();
 }
 
+bool IsSound(const FsckReport& report) {
+  return std::all_of(report.problems.begin(), report.problems.end(),
+                     [](const FsckProblem& problem) { return problem.repaired; });
+}
+
+// Adds what the volume, which can be opened, says.
+Result<void> CheckRows(const Context& context, bool repair, FsckReport* report) {
+  AGENTFS_ASSIGN(auto session, Session::Open(context, repair ? Access::kWrite : Access::kRead));
+  auto checked = session->volume().Check(repair);
+  if (!checked.ok()) return checked.error().WithContext("fsck");
+  AGENTFS_TRY(session->Close());
+  report->rows_checked += checked->rows_checked;
+  for (FsckProblem& problem : checked->problems) report->problems.push_back(std::move(problem));
+  return Ok();
+}
+
 }  // namespace
 
 Result<int> RunGc(Context& context) {
@@ -55,18 +71,15 @@ Result<int> RunGc(Context& context) {
 }
 
 Result<int> RunFsck(Context& context, Repair repair) {
-  AGENTFS_ASSIGN(auto session,
-                 Session::Open(context, repair == Repair::kYes ? Access::kWrite : Access::kRead));
-  auto checked = session->volume().Check(repair == Repair::kYes);
-  if (!checked.ok()) return checked.error().WithContext("fsck");
-  const FsckReport report = *checked;
-  AGENTFS_TRY(session->Close());
+  const bool repairs = repair == Repair::kYes;
+  auto tables = Session::CheckTables(context, repairs);
+  if (!tables.ok()) return tables.error().WithContext("fsck");
+  FsckReport report = std::move(*tables);
+  if (IsSound(report)) AGENTFS_TRY(CheckRows(context, repairs, &report));
   AGENTFS_TRY(PrintProblems(context, report));
-  const bool sound = std::all_of(report.problems.begin(), report.problems.end(),
-                                 [](const FsckProblem& problem) { return problem.repaired; });
-  if (!sound && repair == Repair::kNo)
-    context.Notice("'agentfs fsck --repair' repairs what can be");
-  return sound ? kDone : kNo;
+  if (IsSound(report)) return kDone;
+  if (!repairs) context.Notice("'agentfs fsck --repair' repairs what can be");
+  return kNo;
 }
 
 }  // namespace agentfs::cli

@@ -380,7 +380,6 @@ Result<void> View::RemoveName(const Caller& caller, Node& parent_node, std::stri
   if (!found.exists()) return Error(ENOENT);
   AGENTFS_ASSIGN(ref, NodeOf(parent, name, found));
   ViewNode& child = AsViewNode(*ref);
-  if (&child == &parent) return DirectoryBelowItself(name);  // locked already
   AGENTFS_ASSIGN(NodeLock child_lock, NodeLock::Take(nodes_, child, LockMode::kExclusive));
   AGENTFS_TRY(CheckRemove(caller, parent, child, directory));
   AGENTFS_TRY(nodes_.PrepareRecordLocked(parent));

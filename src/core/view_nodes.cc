@@ -27,7 +27,7 @@ Error Damaged(std::string_view table, NodeId node) {
   return Error(EBADMSG,
                "the row of node " + std::to_string(node.value) + " in table " + std::string(table) +
                    " cannot be read: it is damaged",
-               "run `agentfs fsck`");
+               "run `agentfs fsck --repair`");
 }
 
 }  // namespace

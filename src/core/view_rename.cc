@@ -71,9 +71,7 @@ Result<NodeRef> View::NodeOfSide(const RenameSide& side, ViewNode& other_parent)
   if (side.found.base && BaseNodeId(side.found.base->identity) == other_parent.id()) {
     return NodeRef(&other_parent);
   }
-  AGENTFS_ASSIGN(NodeRef node, NodeOf(side.parent, side.name, side.found));
-  if (node->id() == side.parent.id()) return DirectoryBelowItself(side.name);
-  return node;
+  return NodeOf(side.parent, side.name, side.found);
 }
 
 Result<void> View::RenameLocked(const Caller& caller, RenameSide& from, RenameSide& to,

@@ -16,7 +16,7 @@ namespace agentfs {
 namespace {
 
 Error DamagedRow(std::string_view table) {
-  return Error(EBADMSG, "a row of table " + std::string(table) + " is damaged",
+  return Error(EBADMSG, "a row of table " + std::string(table) + " is damaged or missing",
                "run `agentfs fsck --repair`, or go back to a copy of the database");
 }
 
@@ -56,17 +56,27 @@ Result<void> VolumeImpl::Start() {
   }
   AGENTFS_TRY(state_->ReadCounters());
   AGENTFS_TRY(LoadLayers());
-  bool empty = false;
-  {
-    absl::ReaderMutexLock lock(&state_->tree_mu);
-    empty = state_->tree.size() == 0;
-  }
+  AGENTFS_ASSIGN(const bool empty, IsEmpty());
   StartJournal();
   if (empty) return CreateFirst();
   AGENTFS_TRY(LoadNames());
   AGENTFS_TRY(RaiseCounters());
   AGENTFS_TRY(LoadChangedBaseNodes());
   return state_->reaper.LoadLeftovers();
+}
+
+// The first batch has rows in all of these.
+Result<bool> VolumeImpl::IsEmpty() {
+  bool empty = true;
+  for (TableId table : {tables::kMeta, tables::kLayers, tables::kBranches, tables::kNodes}) {
+    AGENTFS_TRY(state_->store->Scan(WholeTable(table), [&](const RowView&) {
+      empty = false;
+      return Visit::kStop;
+    }));
+  }
+  absl::ReaderMutexLock lock(&state_->tree_mu);
+  if (!empty && state_->tree.Find(kRootLayer) == nullptr) return DamagedRow("layers");
+  return empty;
 }
 
 // A store that has content in objects cannot do without them.
@@ -174,6 +184,7 @@ Result<void> VolumeImpl::LoadNames() {
     return Visit::kContinue;
   }));
   AGENTFS_TRY(outcome);
+  if (!branches_.contains(kMainBranch)) return DamagedRow("branches");
   AGENTFS_TRY(state_->store->Scan(WholeTable(tables::kSnapshots), [&](const RowView& row) {
     mu_.AssertHeld();
     state_->tree_mu.AssertReaderHeld();
@@ -205,6 +216,11 @@ Result<void> VolumeImpl::RaiseCounters() {
     });
   };
   const std::string any = KeyInt(INT64_MAX);
+  ScanRange by_layer{tables::kNodes, "", {}, any, Order::kDescending, true};
+  AGENTFS_TRY(state_->store->Scan(by_layer, [&](const RowView& row) {
+    if (auto key = ParseNodeKey(row.key)) state_->layers.RaiseAbove(key->layer.value);
+    return Visit::kStop;
+  }));
   AGENTFS_TRY(last(tables::kNodes, KeyInt(kBaseNodeBit - 1), state_->nodes));
   AGENTFS_TRY(last(tables::kData, any, state_->contents));
   return last(tables::kSpans, any, state_->contents);

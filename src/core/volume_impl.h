@@ -57,6 +57,7 @@ class VolumeImpl final : public Volume, private BaseObserver {
   // ---- volume.cc
   Result<void> CheckBlobs();
   Result<void> CreateFirst();
+  Result<bool> IsEmpty();
   Result<void> LoadLayers();
   Result<void> LoadNames();
   Result<void> RaiseCounters();

@@ -83,7 +83,7 @@ Result<void> VolumeState::ReadCounters() {
     int64_t value = 0;
     if (!DecodeInt(row->value, &value) || value < 0) {
       return Error(EBADMSG, "the value of " + std::string(name) + " in table meta is damaged",
-                   "run `agentfs fsck`");
+                   "run `agentfs fsck --repair`");
     }
     return std::optional<int64_t>(value);
   };

@@ -89,5 +89,41 @@ TEST_F(DamageCliTest, FsckFindsAndRepairsDamage) {
   EXPECT_EQ(Do({"fs", "cat", "/kept"}).out, "kept");
 }
 
+TEST_F(DamageCliTest, WhatCannotBeOpenedCanBeRepaired) {
+  Do({"fs", "write", "/kept"}, "kept");
+  Do({"snapshot", "create", "s"});
+  Do({"branch", "create", "work", "--from", "s"});
+  Do({"fs", "write", "/in-work", "--branch", "work"}, "work");
+  for (const char* damage :
+       {"UPDATE branches SET layer = 999 WHERE name = 'work'",
+        "UPDATE snapshots SET layer = 888 WHERE name = 's'", "DELETE FROM layers WHERE layer = 1",
+        "UPDATE meta SET value = -1 WHERE name = 'next_node'"}) {
+    SCOPED_TRACE(damage);
+    Damage(damage);
+    Outcome refused = Try({"fs", "cat", "/kept"});
+    EXPECT_EQ(refused.status, 125);
+    EXPECT_THAT(refused.err, HasSubstr("agentfs fsck --repair"));
+    Outcome found = Try({"fsck"});
+    EXPECT_EQ(found.status, 1) << found.out << found.err;
+    EXPECT_EQ(Try({"fsck", "--json"}).Json()["clean"], false);
+    Repair();
+    EXPECT_EQ(Do({"fs", "cat", "/kept"}).out, "kept");
+  }
+  auto branches = Do({"branch", "list", "--json"}).Json();
+  ASSERT_EQ(branches.size(), 2u);
+  const std::string recovered = branches[1]["name"];
+  EXPECT_THAT(recovered, HasSubstr("recovered-"));
+  EXPECT_EQ(Do({"fs", "cat", "/in-work", "--branch", recovered}).out, "work");
+}
+
+TEST_F(DamageCliTest, ALostMainIsMadeAnew) {
+  Do({"fs", "write", "/changed"}, "changed");
+  Damage("DELETE FROM branches WHERE name = 'main'");
+  EXPECT_EQ(Try({"fs", "ls", "/"}).status, 125);
+  EXPECT_THAT(Repair(), HasSubstr("recovered-"));
+  EXPECT_EQ(Do({"fs", "cat", "/README"}).out, "read me\n");
+  EXPECT_NE(Try({"fs", "cat", "/changed"}).status, 0);
+}
+
 }  // namespace
 }  // namespace agentfs
