@@ -15,6 +15,7 @@
 #include "agentfs/base_fs.h"
 #include "agentfs/blob_store.h"
 #include "agentfs/stores.h"
+#include "core/volume_impl.h"
 
 namespace agentfs::bench {
 namespace {
@@ -61,8 +62,10 @@ void BenchVolume::Open() {
   const std::string& directory = directory_.path();
   const bool memory = options_.store == StoreKind::kMemory;
   MemoryStoreOptions in_memory{.memory_budget = uint64_t{8} << 30, .spill_directory = directory};
-  auto store = Must(memory ? OpenMemoryStore(VolumeSchema(), in_memory)
-                           : OpenSqliteStore(directory + "/volume.sqlite", VolumeSchema()));
+  const StoreOptions in_file{.large_rows = options_.volume.single_file};
+  auto store =
+      Must(memory ? OpenMemoryStore(VolumeSchema(), in_memory)
+                  : OpenSqliteStore(directory + "/volume.sqlite", VolumeSchema(), in_file));
   std::unique_ptr<BlobStore> blobs;
   if (!options_.volume.single_file) {
     blobs = Must(memory ? OpenTemporaryBlobStore(directory)
@@ -70,8 +73,9 @@ void BenchVolume::Open() {
   }
   std::unique_ptr<BaseFs> base;
   if (!options_.base.empty()) base = Must(OpenHostBase(options_.base));
-  volume_ =
-      Must(Volume::Open(std::move(store), std::move(blobs), std::move(base), options_.volume));
+  const ContentLayout layout = options_.layout.value_or(ContentLayout::For(options_.volume));
+  volume_ = Must(VolumeImpl::Open(std::move(store), std::move(blobs), std::move(base),
+                                  options_.volume, layout));
   view_ = Must(volume_->OpenBranch(kMainBranch));
 }
 

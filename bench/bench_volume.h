@@ -7,12 +7,14 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "agentfs/files.h"
 #include "agentfs/volume.h"
+#include "core/content_layout.h"
 
 namespace agentfs::bench {
 
@@ -66,6 +68,7 @@ class BenchVolume {
     StoreKind store = StoreKind::kMemory;
     std::string base;  // a host directory; empty: none
     VolumeOptions volume;
+    std::optional<ContentLayout> layout = std::nullopt;  // other than the volume's own choice
   };
   explicit BenchVolume(Options options);
   explicit BenchVolume(StoreKind store) : BenchVolume(Options{store, "", {}}) {}

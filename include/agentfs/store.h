@@ -13,6 +13,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <functional>
 #include <iterator>
 #include <memory>
@@ -58,6 +59,15 @@ struct Schema {
 
 using TableId = uint8_t;
 
+// A blob that its store has not fetched; valid as long as its RowView.
+class BlobReader {
+ public:
+  virtual ~BlobReader() = default;
+  virtual size_t size() const = 0;
+  // Fills `out` from `offset` on; the range must lie within size().
+  virtual Result<void> Read(size_t offset, std::span<char> out) = 0;
+};
+
 // One row as a store hands it out; valid only during the call that receives it.
 struct RowView {
   std::string_view key;
@@ -65,9 +75,18 @@ struct RowView {
   std::string_view blob;
   // Set where the store holds the blob as a Buffer; null otherwise.
   const Buffer* shared_blob = nullptr;
+  // Set, and `blob` empty, where the scan asked for BlobAccess::kInPieces and the store can.
+  BlobReader* blob_reader = nullptr;
 
   // The blob as a Buffer: shared where possible, else copied.
   Buffer TakeBlob() const { return shared_blob ? *shared_blob : Buffer::Copy(blob); }
+  // A part of the blob, however the store gives it; the range must lie within BlobSize().
+  size_t BlobSize() const { return blob_reader ? blob_reader->size() : blob.size(); }
+  Result<void> ReadBlob(size_t offset, std::span<char> out) const {
+    if (blob_reader) return blob_reader->Read(offset, out);
+    if (!out.empty()) std::memcpy(out.data(), blob.data() + offset, out.size());
+    return Ok();
+  }
 };
 
 struct Row {
@@ -178,6 +197,8 @@ enum class Durability : uint8_t {
 
 enum class Order : uint8_t { kAscending, kDescending };
 enum class Visit : uint8_t { kContinue, kStop };
+// kInPieces: the visitor reads what it needs of a large blob, straight to where it wants it.
+enum class BlobAccess : uint8_t { kWhole, kInPieces };
 
 // Which rows to visit. `prefix` is the encoding of the first key columns, complete columns only
 // (empty: the whole table). The next key column may be bounded, both ends included, each encoded
@@ -189,6 +210,7 @@ struct ScanRange {
   std::optional<std::string_view> upper = std::nullopt;
   Order order = Order::kAscending;
   bool by_index = false;
+  BlobAccess blobs = BlobAccess::kWhole;
 };
 
 struct StoreCapabilities {

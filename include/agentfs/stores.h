@@ -18,6 +18,8 @@ const Schema& VolumeSchema();
 struct StoreOptions {
   bool read_only = false;  // EROFS on Commit; the file must exist
   bool create = true;      // make the file if it is missing (else ENOENT)
+  // A file that is made now is for large rows: SQLite gives it pages of 64 instead of 16 KiB.
+  bool large_rows = false;
 };
 
 // Opening fails, and leaves the file untouched, for a file that is no database of this kind

@@ -13,6 +13,7 @@ namespace {
 Result<std::unique_ptr<Store>> OpenStore(const Layout& layout, Missing missing) {
   StoreOptions options;
   options.create = missing == Missing::kCreate;
+  options.large_rows = workspace_.config.volume.single_file;
   auto store = OpenSqliteStore(layout.database, VolumeSchema(), options);
   if (store.code() == ENOENT) {
     return Error(ENOENT, layout.database + ": the workspace has no database",

@@ -53,7 +53,8 @@ Result<bool> FileIo::CloneRange(const Caller& caller, ViewNode& source, uint64_t
                                 ViewNode& target, uint64_t to, uint64_t length) {
   const uint64_t end = to + length;
   const bool aligned = from % kPageSize == 0 && to % kPageSize == 0;
-  if (&source == &target || !aligned || length <= kInlineLimit || !UsesObjects(end)) return false;
+  if (&source == &target || !aligned || length <= volume_.layout.inline_limit || !UsesObjects(end))
+    return false;
   AGENTFS_ASSIGN(auto parts, HostParts(source, from, length));
   if (parts.empty()) return false;
   AGENTFS_ASSIGN(NodeLock lock, NodeLock::Take(nodes_, target, LockMode::kExclusive));

@@ -55,6 +55,8 @@ class FileIo {
     std::optional<BaseSignature> expected;  // an error if the file is not this any more
   };
 
+  uint32_t chunk_size() const { return volume_.layout.chunk_size; }
+
   // ---- file_read.cc
   Result<size_t> ReadOnce(ViewNode& node, uint64_t offset, std::span<char> out);
   Result<size_t> ReadChunksLocked(ViewNode& node, uint64_t offset, std::span<char> out);

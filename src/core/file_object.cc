@@ -134,7 +134,7 @@ Result<void> FileIo::CopyChunksToObjectLocked(ViewNode& node, std::vector<uint64
     AGENTFS_TRY(nodes_.LoadChunkLocked(node, index));
     const Chunk& chunk = node.content()->chunk(index);
     if (!chunk.present || chunk.bytes.size() == 0) continue;
-    const uint64_t start = index * kChunkSize;
+    const uint64_t start = index * chunk_size();
     AGENTFS_TRY(node.content()->open_object->Write(
         start, std::span(chunk.bytes.data(), chunk.bytes.size())));
     for (uint64_t p = PageOf(start); p <= PageOf(start + chunk.bytes.size() - 1); ++p) {

@@ -10,6 +10,7 @@ namespace agentfs {
 namespace {
 
 constexpr uint64_t kStreamed = uint64_t{1} << 20;
+constexpr size_t kStreamedPart = size_t{64} << 10;
 constexpr int64_t kRelatimeSeconds = 24 * 60 * 60;
 constexpr int kObjectTries = 3;
 
@@ -64,9 +65,9 @@ bool FileIo::CopyKnownChunks(ViewNode& node, uint64_t offset, std::span<char> ou
   FileContent* content = node.content();
   if (content == nullptr) return false;
   while (!out.empty()) {
-    const uint64_t index = offset / kChunkSize;
-    const size_t at = offset % kChunkSize;
-    const size_t length = std::min<size_t>(out.size(), kChunkSize - at);
+    const uint64_t index = offset / chunk_size();
+    const size_t at = offset % chunk_size();
+    const size_t length = std::min<size_t>(out.size(), chunk_size() - at);
     Chunk* chunk = content->FindChunk(index);
     if (chunk == nullptr || !chunk->known) return false;
     if (!chunk->layer && !chunk->present && offset < content->base_end) return false;
@@ -84,14 +85,15 @@ bool FileIo::CopyKnownChunks(ViewNode& node, uint64_t offset, std::span<char> ou
 Result<size_t> FileIo::ReadChunksLocked(ViewNode& node, uint64_t offset, std::span<char> out) {
   const size_t total = out.size();
   while (!out.empty()) {
-    const uint64_t index = offset / kChunkSize;
-    const size_t length = std::min<size_t>(out.size(), kChunkSize - offset % kChunkSize);
-    // Whole chunks of large files are read past the cache: who reads so much at once seldom reads
+    const uint64_t index = offset / chunk_size();
+    const size_t length = std::min<size_t>(out.size(), chunk_size() - offset % chunk_size());
+    // Large parts of large files are read past the cache: who reads so much at once seldom reads
     // it again, and would push out what others do.
     FileContent& known = node.NeedContent();
     const Chunk* cached = known.FindChunk(index);
-    if (length == kChunkSize && node.size > kStreamed && (cached == nullptr || !cached->known)) {
-      AGENTFS_ASSIGN(const bool found, nodes_.ReadChunkLocked(node, index, out.first(length)));
+    if (length >= kStreamedPart && node.size > kStreamed && (cached == nullptr || !cached->known)) {
+      AGENTFS_ASSIGN(const bool found,
+                     nodes_.ReadChunkLocked(node, index, offset % chunk_size(), out.first(length)));
       if (found) {
         out = out.subspan(length);
         offset += length;

@@ -22,7 +22,7 @@ void FileIo::Finish(Journal::Change& change, ViewNode& node, uint64_t size,
 Result<void> FileIo::DetachLocked(ViewNode& node) {
   if (node.kind != ContentKind::kBase) return Ok();
   if (UsesObjects(node.size)) return ToSpansLocked(node);
-  if (node.size <= kInlineLimit) {
+  if (node.size <= volume_.layout.inline_limit) {
     AGENTFS_TRY(CopyUpSmallLocked(node, node.size));
     Journal::Change change(nodes_.journal());
     Buffer bytes = node.content()->first.bytes;
@@ -67,16 +67,16 @@ Result<void> FileIo::ShrinkLocked(ViewNode& node, uint64_t size,
 
 Result<void> FileIo::ShrinkChunksLocked(ViewNode& node, uint64_t size,
                                         const std::function<void()>& with) {
-  const uint64_t last = (size - 1) / kChunkSize;
+  const uint64_t last = (size - 1) / chunk_size();
   std::vector<uint64_t> gone;
-  if (node.size > (last + 1) * kChunkSize) {
+  if (node.size > (last + 1) * chunk_size()) {
     AGENTFS_ASSIGN(gone, nodes_.RowsFromLocked(node, tables::kData, last + 1));
   }
   for (uint64_t index : gone) AGENTFS_TRY(nodes_.LoadChunkLocked(node, index));
   AGENTFS_TRY(nodes_.LoadChunkLocked(node, last));
   Journal::Change change(nodes_.journal());
   for (uint64_t index : gone) PutHole(change, node, index);
-  CutChunk(change, node, last, static_cast<uint32_t>(size - last * kChunkSize));
+  CutChunk(change, node, last, static_cast<uint32_t>(size - last * chunk_size()));
   FileContent& content = node.NeedContent();
   content.base_end = std::min(content.base_end, size);
   Finish(change, node, size, with);
@@ -109,33 +109,33 @@ Result<void> FileIo::ShrinkSpansLocked(ViewNode& node, uint64_t size,
 
 Result<void> FileIo::PunchChunksLocked(const Caller& caller, ViewNode& node, uint64_t offset,
                                        uint64_t end) {
-  AGENTFS_ASSIGN(auto rows, nodes_.RowsFromLocked(node, tables::kData, offset / kChunkSize));
+  AGENTFS_ASSIGN(auto rows, nodes_.RowsFromLocked(node, tables::kData, offset / chunk_size()));
   // The base's part has no rows: each chunk of it needs one that says "hole".
   const uint64_t base_end = std::min(end, node.NeedContent().base_end);
-  for (uint64_t i = offset / kChunkSize; i * kChunkSize < base_end; ++i) rows.push_back(i);
+  for (uint64_t i = offset / chunk_size(); i * chunk_size() < base_end; ++i) rows.push_back(i);
   std::sort(rows.begin(), rows.end());
   rows.erase(std::unique(rows.begin(), rows.end()), rows.end());
-  while (!rows.empty() && rows.back() > (end - 1) / kChunkSize) rows.pop_back();
+  while (!rows.empty() && rows.back() > (end - 1) / chunk_size()) rows.pop_back();
   auto part = [&](uint64_t index) {
-    const uint64_t start = index * kChunkSize;
-    return std::pair(std::max(offset, start), std::min(end, start + kChunkSize));
+    const uint64_t start = index * chunk_size();
+    return std::pair(std::max(offset, start), std::min(end, start + chunk_size()));
   };
   for (uint64_t index : rows) {
     const auto [from, to] = part(index);
     AGENTFS_TRY(PrepareChunksLocked(node, from, to - from));
   }
-  static constexpr std::array<char, kChunkSize> kZeros{};
+  const std::vector<char> zeros(std::min<uint64_t>(chunk_size(), end - offset));
   Journal::Change change(nodes_.journal());
   for (uint64_t index : rows) {
     const auto [from, to] = part(index);
-    const uint64_t start = index * kChunkSize;
+    const uint64_t start = index * chunk_size();
     const Chunk& chunk = node.content()->chunk(index);
     const uint64_t filled = start + (chunk.present ? chunk.bytes.size() : 0);
-    if (from == start && to >= std::min(start + kChunkSize, std::max(filled, node.size))) {
+    if (from == start && to >= std::min(start + chunk_size(), std::max(filled, node.size))) {
       PutHole(change, node, index);
     } else if (from < filled) {
       PutChunk(change, node, index, static_cast<uint32_t>(from - start),
-               std::span(kZeros).first(std::min(to, filled) - from));
+               std::span(zeros).first(std::min(to, filled) - from));
     }
   }
   Written(change, caller, node, node.size);
@@ -232,16 +232,16 @@ Result<std::optional<FileIo::Extent>> FileIo::NextBaseDataLocked(ViewNode& node,
 
 Result<std::optional<FileIo::Extent>> FileIo::NextChunkLocked(ViewNode& node, uint64_t offset) {
   const uint64_t base_end = node.content() ? node.content()->base_end : 0;
-  AGENTFS_ASSIGN(auto rows, nodes_.RowsFromLocked(node, tables::kData, offset / kChunkSize));
+  AGENTFS_ASSIGN(auto rows, nodes_.RowsFromLocked(node, tables::kData, offset / chunk_size()));
   for (uint64_t index : rows) {
-    const uint64_t start = index * kChunkSize;
+    const uint64_t start = index * chunk_size();
     if (offset < start && offset < base_end) {
       AGENTFS_ASSIGN(auto data, NextBaseDataLocked(node, offset, std::min(start, base_end)));
       if (data) return data;
       offset = start;
     }
     AGENTFS_TRY(nodes_.LoadChunkLocked(node, index));
-    const uint64_t end = std::min(start + kChunkSize, node.size);
+    const uint64_t end = std::min(start + chunk_size(), node.size);
     if (node.content()->chunk(index).present && end > offset) return Extent(start, end);
     if (start <= offset) offset = std::max(offset, end);
   }

@@ -11,15 +11,15 @@ namespace agentfs {
 namespace {
 
 // Room for a chunk that has grown before: doubling, so that appending is linear.
-size_t RoomFor(size_t size, size_t old_capacity) {
+size_t RoomFor(size_t size, size_t old_capacity, size_t most) {
   if (old_capacity == 0) return size;
-  return std::min<size_t>(kChunkSize, std::max(size, old_capacity * 2));
+  return std::min<size_t>(most, std::max(size, old_capacity * 2));
 }
 
 }  // namespace
 
 bool FileIo::UsesObjects(uint64_t size) const {
-  return size > kInlineLimit && size <= kMaxObjectSize && volume_.blobs != nullptr &&
+  return size > volume_.layout.inline_limit && size <= kMaxObjectSize && volume_.blobs != nullptr &&
          !volume_.options.single_file;
 }
 
@@ -107,7 +107,7 @@ Result<void> FileIo::CopyUpSmallLocked(ViewNode& node, uint64_t size) {
 Result<void> FileIo::PrepareChunksLocked(ViewNode& node, uint64_t offset, uint64_t length) {
   const uint64_t end = offset + length;
   if (node.kind == ContentKind::kBase) {
-    if (node.size <= kInlineLimit) {
+    if (node.size <= volume_.layout.inline_limit) {
       // What the write covers need not be read, unless it leaves something before or after it.
       const bool covers = offset == 0 && end >= node.size;
       if (covers) {
@@ -121,19 +121,19 @@ Result<void> FileIo::PrepareChunksLocked(ViewNode& node, uint64_t offset, uint64
   }
   if (node.kind == ContentKind::kNone) {
     FileContent& content = node.NeedContent();
-    for (uint64_t i = offset / kChunkSize; i <= (end - 1) / kChunkSize; ++i) {
+    for (uint64_t i = offset / chunk_size(); i <= (end - 1) / chunk_size(); ++i) {
       content.chunk(i).known = true;
     }
     return Ok();
   }
-  for (uint64_t i = offset / kChunkSize; i <= (end - 1) / kChunkSize; ++i) {
+  for (uint64_t i = offset / chunk_size(); i <= (end - 1) / chunk_size(); ++i) {
     AGENTFS_TRY(nodes_.LoadChunkLocked(node, i));
     FileContent& content = *node.content();
     Chunk& chunk = content.chunk(i);
-    const uint64_t start = i * kChunkSize;
-    const bool covered = offset <= start && end >= std::min(start + kChunkSize, node.size);
+    const uint64_t start = i * chunk_size();
+    const bool covered = offset <= start && end >= std::min(start + chunk_size(), node.size);
     if (chunk.layer || chunk.present || start >= content.base_end || covered) continue;
-    Buffer bytes = Buffer::Allocate(std::min<uint64_t>(kChunkSize, content.base_end - start));
+    Buffer bytes = Buffer::Allocate(std::min<uint64_t>(chunk_size(), content.base_end - start));
     AGENTFS_TRY(ReadFullyLocked(node, start, {bytes.mutable_data(), bytes.size()}));
     node.content()->chunk(i).bytes = std::move(bytes);
     node.content()->chunk(i).present = true;
@@ -146,13 +146,13 @@ void FileIo::PutChunks(Journal::Change& change, ViewNode& node, uint64_t offset,
   FileContent& content = *node.content();
   // A small file that was copied up whole: its first chunk has to be put even if it is not
   // written.
-  if (content.first.present && !content.first.layer && offset >= kChunkSize) {
+  if (content.first.present && !content.first.layer && offset >= chunk_size()) {
     PutChunk(change, node, 0, 0, {});
   }
   while (!data.empty()) {
-    const uint32_t at = offset % kChunkSize;
-    const size_t length = std::min<size_t>(data.size(), kChunkSize - at);
-    PutChunk(change, node, offset / kChunkSize, at, data.first(length));
+    const uint32_t at = offset % chunk_size();
+    const size_t length = std::min<size_t>(data.size(), chunk_size() - at);
+    PutChunk(change, node, offset / chunk_size(), at, data.first(length));
     data = data.subspan(length);
     offset += length;
   }
@@ -170,7 +170,7 @@ void FileIo::PutChunk(Journal::Change& change, ViewNode& node, uint64_t index, u
     bytes = chunk.bytes;
     bytes.SetSize(size);
   } else {
-    bytes = Buffer::Allocate(size, ours ? RoomFor(size, chunk.bytes.capacity()) : 0);
+    bytes = Buffer::Allocate(size, ours ? RoomFor(size, chunk.bytes.capacity(), chunk_size()) : 0);
     if (old_size > 0) std::memcpy(bytes.mutable_data(), chunk.bytes.data(), old_size);
   }
   if (offset > old_size) std::memset(bytes.mutable_data() + old_size, 0, offset - old_size);

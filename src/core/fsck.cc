@@ -163,7 +163,7 @@ Result<void> Checker::CheckContent(TableId table, uint64_t unit) {
     const auto key = ParseContentKey(row.key);
     Runs runs;
     const bool readable = key && (table == tables::kData || DecodeRuns(row.blob, &runs)) &&
-                          row.blob.size() <= kChunkSize;
+                          row.blob.size() <= volume_.layout.chunk_size;
     if (!readable) {
       if (Report("a row of table " + name + " cannot be read", true)) {
         Delete(table, std::string(row.key));
@@ -291,7 +291,7 @@ Result<FsckReport> Checker::Check() {
   CheckEntries();
   for (const Layer* head : heads_) CheckHead(*head);
   RemoveUnreachable();
-  AGENTFS_TRY(CheckContent(tables::kData, kChunkSize));
+  AGENTFS_TRY(CheckContent(tables::kData, volume_.layout.chunk_size));
   AGENTFS_TRY(CheckContent(tables::kSpans, kSpanSize));
   AGENTFS_TRY(CheckXattrs());
   AGENTFS_TRY(CheckObjects());

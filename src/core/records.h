@@ -17,9 +17,7 @@
 namespace agentfs {
 
 inline constexpr uint32_t kPageSize = 4096;
-inline constexpr uint32_t kChunkSize = 64 * 1024;     // the largest data row
-inline constexpr uint32_t kInlineLimit = kChunkSize;  // larger files go to the blob store
-inline constexpr uint32_t kSpanSize = 1024 * 1024;    // what one spans row describes
+inline constexpr uint32_t kSpanSize = 1024 * 1024;  // what one spans row describes
 inline constexpr uint32_t kPagesPerSpan = kSpanSize / kPageSize;
 inline constexpr uint64_t kMaxFileSize = INT64_MAX;
 // An object has its file's offsets, and host filesystems end sooner than files do. A file that

@@ -57,15 +57,15 @@ ViewNodes::~ViewNodes() {
 
 // ---- versions
 
-Result<bool> ViewNodes::FindNearest(TableId table, const std::string& prefix,
-                                    const RowReader& read) {
+Result<bool> ViewNodes::FindNearest(TableId table, const std::string& prefix, const RowReader& read,
+                                    BlobAccess blobs) {
   AGENTFS_TRY(journal().WaitCommitted(needed_batch_.load()));
   absl::ReaderMutexLock lock(&volume_.versions_mu);
   const Layer* top = layer();
   const Layer* next = top;
   while (next != nullptr) {
     const std::string upper = KeyInt(next->id.value);
-    ScanRange range{table, prefix, std::nullopt, upper, Order::kDescending, false};
+    ScanRange range{table, prefix, std::nullopt, upper, Order::kDescending, false, blobs};
     LayerId seen;
     bool found = false;
     Result<void> outcome;
@@ -400,7 +400,7 @@ Result<void> ViewNodes::LoadChunkLocked(ViewNode& node, uint64_t index) {
     AGENTFS_TRY(
         FindNearest(tables::kData, prefix, [&](const RowView& row, LayerId layer) -> Result<void> {
           int64_t present = 0;
-          if (!DecodeInt(row.value, &present) || row.blob.size() > kChunkSize) {
+          if (!DecodeInt(row.value, &present) || row.blob.size() > volume_.layout.chunk_size) {
             return Damaged("data", node.id());
           }
           chunk.layer = layer;
@@ -415,18 +415,21 @@ Result<void> ViewNodes::LoadChunkLocked(ViewNode& node, uint64_t index) {
   return Ok();
 }
 
-Result<bool> ViewNodes::ReadChunkLocked(ViewNode& node, uint64_t index, std::span<char> out) {
+Result<bool> ViewNodes::ReadChunkLocked(ViewNode& node, uint64_t index, uint64_t offset,
+                                        std::span<char> out) {
   const std::string prefix = KeyWriter().Int(node.content_id.value).Int(index).Take();
-  return FindNearest(tables::kData, prefix, [&](const RowView& row, LayerId) -> Result<void> {
+  const auto read = [&](const RowView& row, LayerId) -> Result<void> {
     int64_t present = 0;
-    if (!DecodeInt(row.value, &present) || row.blob.size() > out.size()) {
+    const size_t size = row.BlobSize();
+    if (!DecodeInt(row.value, &present) || size > volume_.layout.chunk_size) {
       return Damaged("data", node.id());
     }
-    const size_t length = present != 0 ? row.blob.size() : 0;
-    if (length > 0) std::memcpy(out.data(), row.blob.data(), length);
+    const size_t length =
+        present != 0 && size > offset ? std::min<size_t>(out.size(), size - offset) : 0;
     std::memset(out.data() + length, 0, out.size() - length);
-    return Ok();
-  });
+    return row.ReadBlob(offset, out.first(length));
+  };
+  return FindNearest(tables::kData, prefix, read, BlobAccess::kInPieces);
 }
 
 Result<Span*> ViewNodes::LoadSpanLocked(ViewNode& node, uint64_t index) {

@@ -63,7 +63,8 @@ class ViewNodes {
   Result<void> LoadXattrsLocked(ViewNode& node);
   Result<void> LoadChunkLocked(ViewNode& node, uint64_t index);
   // A whole chunk that is not in memory, without keeping it; false: there is no row of it.
-  Result<bool> ReadChunkLocked(ViewNode& node, uint64_t index, std::span<char> out);
+  Result<bool> ReadChunkLocked(ViewNode& node, uint64_t index, uint64_t offset,
+                               std::span<char> out);
   Result<Span*> LoadSpanLocked(ViewNode& node, uint64_t index);
   // The indexes at or after `first` that have a visible row, also in memory.
   Result<std::vector<uint64_t>> RowsFromLocked(ViewNode& node, TableId table, uint64_t first);
@@ -107,7 +108,8 @@ class ViewNodes {
   using RowReader = std::function<Result<void>(const RowView&, LayerId)>;
   using GroupReader = std::function<Result<void>(const RowView&, LayerId, bool older)>;
   // The visible one of the rows below `prefix`, which differ only in the layer; false: none.
-  Result<bool> FindNearest(TableId table, const std::string& prefix, const RowReader& read);
+  Result<bool> FindNearest(TableId table, const std::string& prefix, const RowReader& read,
+                           BlobAccess blobs = BlobAccess::kWhole);
   // The visible row of each group of rows in the range that differ only in the layer; `older`:
   // there is a version below it.
   Result<void> ScanNearest(const ScanRange& range, const GroupReader& read);

@@ -176,7 +176,8 @@ bool ViewNodes::IsSimpleLocked(const ViewNode& node) const {
 bool ViewNodes::HasOneChunkLocked(const ViewNode& node) const {
   const FileContent* content = node.content();
   if (node.kind != ContentKind::kChunks || content == nullptr) return false;
-  if (!content->first.known || !content->others.empty() || node.size > kChunkSize) return false;
+  if (!content->first.known || !content->others.empty()) return false;
+  if (node.size > volume_.layout.chunk_size) return false;
   const bool small_only = volume_.blobs != nullptr && !volume_.options.single_file;
   return content->only_first || small_only;
 }

@@ -28,11 +28,20 @@ Result<std::unique_ptr<Volume>> Volume::Open(std::unique_ptr<Store> store,
                                              std::unique_ptr<BlobStore> blobs,
                                              std::unique_ptr<BaseFs> base,
                                              const VolumeOptions& options) {
+  return VolumeImpl::Open(std::move(store), std::move(blobs), std::move(base), options,
+                          ContentLayout::For(options));
+}
+
+Result<std::unique_ptr<Volume>> VolumeImpl::Open(std::unique_ptr<Store> store,
+                                                 std::unique_ptr<BlobStore> blobs,
+                                                 std::unique_ptr<BaseFs> base,
+                                                 const VolumeOptions& options,
+                                                 const ContentLayout& layout) {
   // Some distributions' abseil records the order of all locks ever taken, globally, and aborts on
   // a cycle in it. Ours follows the tree (a directory before its children), which renames change.
   absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
-  auto volume = std::make_unique<VolumeImpl>(
-      std::make_unique<VolumeState>(std::move(store), std::move(blobs), std::move(base), options));
+  auto volume = std::make_unique<VolumeImpl>(std::make_unique<VolumeState>(
+      std::move(store), std::move(blobs), std::move(base), options, layout));
   AGENTFS_TRY(volume->Start());
   return std::unique_ptr<Volume>(std::move(volume));
 }
@@ -57,6 +66,7 @@ Result<void> VolumeImpl::Start() {
   AGENTFS_TRY(state_->ReadCounters());
   AGENTFS_TRY(LoadLayers());
   AGENTFS_ASSIGN(const bool empty, IsEmpty());
+  if (!empty) AGENTFS_TRY(state_->ReadLayout());
   StartJournal();
   if (empty) return CreateFirst();
   AGENTFS_TRY(LoadNames());
@@ -130,6 +140,7 @@ Result<void> VolumeImpl::CreateFirst() {
     }
     exclusive.Put(tables::kLayers, LayerKey(root->id), EncodeLayer(VolumeState::RecordOf(*root)));
     exclusive.Put(tables::kLayers, LayerKey(open->id), EncodeLayer(VolumeState::RecordOf(*open)));
+    exclusive.Put(tables::kMeta, NameKey(kChunkSizeName), EncodeInt(state_->layout.chunk_size));
     exclusive.Put(tables::kBranches, NameKey(kMainBranch), EncodeBranch(open->id, now));
   }
   return state_->journal->Flush(Durability::kSynced);

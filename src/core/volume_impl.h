@@ -23,6 +23,12 @@ class GarbageCollector;
 
 class VolumeImpl final : public Volume, private BaseObserver {
  public:
+  // Volume::Open with a layout for a volume that is made now, to measure layouts.
+  static Result<std::unique_ptr<Volume>> Open(std::unique_ptr<Store> store,
+                                              std::unique_ptr<BlobStore> blobs,
+                                              std::unique_ptr<BaseFs> base,
+                                              const VolumeOptions& options,
+                                              const ContentLayout& layout);
   explicit VolumeImpl(std::unique_ptr<VolumeState> state) : state_(std::move(state)) {}
   ~VolumeImpl() override;
 

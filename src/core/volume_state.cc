@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/volume_state.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "core/records.h"
@@ -9,8 +10,10 @@
 namespace agentfs {
 
 VolumeState::VolumeState(std::unique_ptr<Store> store_in, std::unique_ptr<BlobStore> blobs_in,
-                         std::unique_ptr<BaseFs> base_in, const VolumeOptions& options_in)
+                         std::unique_ptr<BaseFs> base_in, const VolumeOptions& options_in,
+                         const ContentLayout& layout_in)
     : options(options_in),
+      layout(layout_in),
       store(std::move(store_in)),
       blobs(std::move(blobs_in)),
       base(std::move(base_in)),
@@ -76,23 +79,38 @@ void VolumeState::WriteCounters() {
   }
 }
 
+namespace {
+
+Error DamagedMeta(std::string_view name) {
+  return Error(EBADMSG, "the value of " + std::string(name) + " in table meta is damaged",
+               "run `agentfs fsck --repair`");
+}
+
+}  // namespace
+
+Result<std::optional<int64_t>> VolumeState::ReadMeta(std::string_view name) {
+  AGENTFS_ASSIGN(auto row, store->Get(tables::kMeta, NameKey(name)));
+  if (!row) return std::optional<int64_t>();
+  int64_t value = 0;
+  if (!DecodeInt(row->value, &value) || value < 0) return DamagedMeta(name);
+  return std::optional<int64_t>(value);
+}
+
+Result<void> VolumeState::ReadLayout() {
+  AGENTFS_ASSIGN(const auto size, ReadMeta(kChunkSizeName));
+  if (size && !ContentLayout::IsChunkSize(*size)) return DamagedMeta(kChunkSizeName);
+  layout.chunk_size = size ? static_cast<uint32_t>(*size) : kDefaultChunkSize;
+  layout.inline_limit = std::min(layout.inline_limit, layout.chunk_size);
+  return Ok();
+}
+
 Result<void> VolumeState::ReadCounters() {
-  auto read = [&](std::string_view name) -> Result<std::optional<int64_t>> {
-    AGENTFS_ASSIGN(auto row, store->Get(tables::kMeta, NameKey(name)));
-    if (!row) return std::optional<int64_t>();
-    int64_t value = 0;
-    if (!DecodeInt(row->value, &value) || value < 0) {
-      return Error(EBADMSG, "the value of " + std::string(name) + " in table meta is damaged",
-                   "run `agentfs fsck --repair`");
-    }
-    return std::optional<int64_t>(value);
-  };
   for (Counter* counter : {&nodes, &contents, &objects, &layers, &snapshots}) {
-    AGENTFS_ASSIGN(auto value, read(counter->name));
+    AGENTFS_ASSIGN(auto value, ReadMeta(counter->name));
     if (value && *value > 0) counter->next = static_cast<uint64_t>(*value);
     counter->written = value ? static_cast<uint64_t>(*value) : 0;
   }
-  AGENTFS_ASSIGN(auto records, read("node_records"));
+  AGENTFS_ASSIGN(auto records, ReadMeta("node_records"));
   node_records = written_node_records_ = records.value_or(0);
   return Ok();
 }

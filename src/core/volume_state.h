@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -18,6 +19,7 @@
 #include "agentfs/volume.h"
 #include "core/base_files.h"
 #include "core/content_cache.h"
+#include "core/content_layout.h"
 #include "core/journal.h"
 #include "core/layer_tree.h"
 #include "core/reaper.h"
@@ -46,9 +48,11 @@ class ChangedBaseNodes {
 class VolumeState {
  public:
   VolumeState(std::unique_ptr<Store> store, std::unique_ptr<BlobStore> blobs,
-              std::unique_ptr<BaseFs> base, const VolumeOptions& options);
+              std::unique_ptr<BaseFs> base, const VolumeOptions& options,
+              const ContentLayout& layout);
 
   const VolumeOptions options;
+  ContentLayout layout;  // set when the volume is opened, by what its store says
   const std::unique_ptr<Store> store;
   const std::unique_ptr<BlobStore> blobs;  // null: everything in the store
   const std::unique_ptr<BaseFs> base;      // null: none
@@ -95,8 +99,12 @@ class VolumeState {
   // At the seal, which the analysis cannot see: the rows of counters and changed layers.
   void WriteCounters() ABSL_NO_THREAD_SAFETY_ANALYSIS;
   Result<void> ReadCounters();
+  // A store without the row is of a time when all had kDefaultChunkSize.
+  Result<void> ReadLayout();
 
  private:
+  Result<std::optional<int64_t>> ReadMeta(std::string_view name);
+
   absl::Mutex changed_mu_;
   std::vector<LayerId> changed_layers_ ABSL_GUARDED_BY(changed_mu_);
   int64_t written_node_records_ = 0;

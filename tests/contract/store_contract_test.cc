@@ -204,6 +204,41 @@ TEST_P(StoreContractTest, LargeAndEmptyBlobs) {
   EXPECT_EQ(seen, large.size());
 }
 
+TEST_P(StoreContractTest, BlobsCanBeReadInPieces) {
+  std::string large(300'000, '\0');
+  for (size_t i = 0; i < large.size(); ++i) large[i] = static_cast<char>(i * 31 + i / 4096);
+  Batch batch;
+  for (uint64_t part = 1; part <= 3; ++part) {
+    batch.Put(kRuns, PairKey(1, part), "", Buffer::Copy(part == 2 ? "" : large));
+  }
+  batch.Put(kBlobs, KeyInt(1), Number(7), Buffer::Copy(large));
+  Commit(batch);
+  const auto read = [&](TableId table) {
+    size_t seen = 0;
+    const ScanRange range{.table = table, .blobs = BlobAccess::kInPieces};
+    const auto scanned = store_->Scan(range, [&](const RowView& row) {
+      std::string part(row.BlobSize() / 2, '\0');
+      const size_t offset = row.BlobSize() / 3;
+      EXPECT_TRUE(row.ReadBlob(offset, part).ok());
+      EXPECT_EQ(part, std::string_view(large).substr(offset, part.size()));
+      seen += row.BlobSize();
+      return Visit::kContinue;
+    });
+    EXPECT_TRUE(scanned.ok());
+    return seen;
+  };
+  EXPECT_EQ(read(kRuns), 2 * large.size());
+  EXPECT_EQ(read(kBlobs), large.size());
+  // What is committed later is seen, too.
+  large[150'000] = 'x';
+  Batch change;
+  change.Put(kBlobs, KeyInt(1), Number(8), Buffer::Copy(large));
+  Commit(change);
+  EXPECT_EQ(read(kBlobs), large.size());
+  const ScanRange without{.table = kPairs, .blobs = BlobAccess::kInPieces};
+  EXPECT_TRUE(KeysOf(*store_, without).empty());
+}
+
 TEST_P(StoreContractTest, RowsWithoutValues) {
   Batch batch;
   batch.Put(kBare, KeyInt(5), "");

@@ -111,8 +111,9 @@ Result<std::unique_ptr<Volume>> OpenVolume(const Setup& setup, const std::string
                                            const std::string& base_directory,
                                            uint32_t commit_interval_ms, const StoreWrapper& wrap) {
   const std::string file = StoreFile(setup, state_directory);
+  const StoreOptions in_file{.large_rows = setup.large == LargeContent::kInRows};
   AGENTFS_ASSIGN(auto store, setup.store == StoreKind::kSqlite
-                                 ? OpenSqliteStore(file, VolumeSchema())
+                                 ? OpenSqliteStore(file, VolumeSchema(), in_file)
                                  : OpenLmdbStore(file, VolumeSchema()));
   if (wrap) store = wrap(std::move(store));
   VolumeOptions options;

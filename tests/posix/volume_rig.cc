@@ -27,7 +27,8 @@ std::string_view Name(StoreKind kind) {
 Result<std::unique_ptr<Store>> VolumeRig::OpenStore() const {
   switch (options_.store) {
     case StoreKind::kSqlite:
-      return OpenSqliteStore(options_.state + "/volume.sqlite", VolumeSchema());
+      return OpenSqliteStore(options_.state + "/volume.sqlite", VolumeSchema(),
+                             {.large_rows = options_.volume.single_file});
     case StoreKind::kLmdb:
       return OpenLmdbStore(options_.state + "/volume.lmdb", VolumeSchema());
     case StoreKind::kMemory:

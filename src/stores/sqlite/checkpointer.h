@@ -16,6 +16,17 @@
 
 namespace agentfs {
 
+// How long the WAL may become, in bytes.
+struct WalLimits {
+  uint64_t start;  // it is copied from here on, once commits pause
+  uint64_t busy;   // from here on also while they go on
+  uint64_t wait;   // and from here on they wait until it is
+
+  // A file for large rows may have a long one, so that a large file that is being written has the
+  // processor and the disk to itself (docs/decisions/0005-stores.md).
+  static WalLimits For(uint64_t page_size);
+};
+
 // Its connection always syncs: first the WAL, then, when the pages are in the database, that. So
 // what a synced commit put into the WAL is never lost by resetting it, whatever the syncing of the
 // connection that commits.
@@ -23,7 +34,7 @@ namespace agentfs {
 class Checkpointer {
  public:
   // Both must outlive it. `commit_mu` is held by the store during a commit.
-  static Result<std::unique_ptr<Checkpointer>> Start(const std::string& file,
+  static Result<std::unique_ptr<Checkpointer>> Start(const std::string& file, uint64_t page_size,
                                                      absl::Mutex* commit_mu, ReaderPool* readers);
   ~Checkpointer();  // waits for the pass that is running
 
@@ -31,17 +42,26 @@ class Checkpointer {
   void Notice(uint64_t wal_bytes) ABSL_LOCKS_EXCLUDED(mu_);
 
  private:
-  Checkpointer(std::unique_ptr<Connection> connection, absl::Mutex* commit_mu, ReaderPool* readers);
+  Checkpointer(std::unique_ptr<Connection> connection, uint64_t page_size, absl::Mutex* commit_mu,
+               ReaderPool* readers);
   void Run();
-  // Copies what the readers allow; what fails will be tried again after the next commit.
-  void Pass();
-  bool HasWorkLocked() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) { return wanted_ || closing_; }
+  // Copies what the readers allow; what fails will be tried again after the next commit. Gives the
+  // bytes of the WAL that are in the database now.
+  uint64_t Pass();
+  // Whether commits have to wait for the rest, of which `done` bytes are copied.
+  bool MustFinish(uint64_t done) ABSL_LOCKS_EXCLUDED(mu_);
+  // Waits for a WAL worth copying; false: it is time to stop.
+  bool AwaitWork() ABSL_LOCKS_EXCLUDED(mu_);
 
   std::unique_ptr<Connection> connection_;
+  const uint64_t page_size_;
+  const WalLimits limits_;
   absl::Mutex* commit_mu_;
   ReaderPool* readers_;
   absl::Mutex mu_;
-  bool wanted_ ABSL_GUARDED_BY(mu_) = false;
+  uint64_t commits_ ABSL_GUARDED_BY(mu_) = 0;
+  uint64_t passed_ ABSL_GUARDED_BY(mu_) = 0;     // commits_ when the last pass started
+  uint64_t wal_bytes_ ABSL_GUARDED_BY(mu_) = 0;  // at the last commit
   bool closing_ ABSL_GUARDED_BY(mu_) = false;
   std::thread thread_;  // the last member: it uses all the others
 };

@@ -64,6 +64,7 @@ Result<std::unique_ptr<Connection>> Connection::Open(const std::string& file, Ac
 }
 
 Connection::~Connection() {
+  CloseBlob();
   for (const auto& [id, statement] : statements_) sqlite3_finalize(statement);
   sqlite3_close(db_);
 }
@@ -111,6 +112,26 @@ Result<sqlite3_stmt*> Connection::Prepare(uint32_t id,
   AGENTFS_ASSIGN(sqlite3_stmt * statement, PrepareNew(make_sql()));
   statements_.emplace(id, statement);
   return statement;
+}
+
+Result<sqlite3_blob*> Connection::OpenBlob(const std::string& table, const std::string& column,
+                                           int64_t rowid) {
+  if (blob_ != nullptr && blob_table_ != table) CloseBlob();
+  const int code = blob_ != nullptr ? sqlite3_blob_reopen(blob_, rowid)
+                                    : sqlite3_blob_open(db_, "main", table.c_str(), column.c_str(),
+                                                        rowid, 0, &blob_);
+  if (code != SQLITE_OK) {
+    Error error = MakeError(code, "read");
+    CloseBlob();
+    return error;
+  }
+  blob_table_ = table;
+  return blob_;
+}
+
+void Connection::CloseBlob() {
+  sqlite3_blob_close(blob_);
+  blob_ = nullptr;
 }
 
 StatementReset::~StatementReset() { sqlite3_reset(statement_); }

@@ -13,7 +13,10 @@ namespace agentfs {
 
 // "AgFS": in the application_id of every database of ours.
 inline constexpr uint32_t kApplicationId = 0x41674653;
+// Of files that are made now; large pages hold large rows in fewer pieces, and make small commits
+// heavier.
 inline constexpr uint32_t kPageSize = 16384;
+inline constexpr uint32_t kLargeRowsPageSize = 65536;
 
 enum class FileState : uint8_t { kMissing, kEmpty, kOurs };
 

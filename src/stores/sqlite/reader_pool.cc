@@ -35,6 +35,7 @@ Result<std::unique_ptr<Connection>> ReaderPool::OpenConnection() const {
 void ReaderPool::EndTransaction(Reader* reader) {
   if (!reader->in_transaction) return;
   reader->in_transaction = false;
+  reader->connection->CloseBlob();
   if (!Step(*reader->connection, kEnd, "COMMIT").ok()) reader->connection.reset();
 }
 

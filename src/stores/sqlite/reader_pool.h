@@ -42,6 +42,7 @@ class ReaderPool {
     ~Lease() {
       if (reader_.connection) pool_->Return(std::move(reader_));
     }
+    Connection& operator*() { return *reader_.connection; }
     Connection* operator->() { return reader_.connection.get(); }
 
    private:

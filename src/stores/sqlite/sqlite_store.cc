@@ -40,12 +40,36 @@ uint64_t FileSize(const std::string& file) {
   return ::stat(file.c_str(), &status) == 0 ? static_cast<uint64_t>(status.st_size) : 0;
 }
 
+// The blob of a row that a scan is at.
+class RowBlobReader : public BlobReader {
+ public:
+  RowBlobReader(Connection& connection, const Table& table, TableSql::BlobPlace place)
+      : connection_(connection), table_(table), place_(place) {}
+  size_t size() const override { return place_.size; }
+  Result<void> Read(size_t offset, std::span<char> out) override {
+    if (out.empty()) return Ok();
+    AGENTFS_ASSIGN(
+        sqlite3_blob * blob,
+        connection_.OpenBlob(std::string(table_.name), std::string(table_.blob), place_.rowid));
+    const int code =
+        sqlite3_blob_read(blob, out.data(), static_cast<int>(out.size()), static_cast<int>(offset));
+    if (code != SQLITE_OK) return connection_.MakeError(code, "read");
+    return Ok();
+  }
+
+ private:
+  Connection& connection_;
+  const Table& table_;
+  const TableSql::BlobPlace place_;
+};
+
 class SqliteStore : public Store {
  public:
-  SqliteStore(std::string file, const Schema& schema, Access access)
+  SqliteStore(std::string file, const Schema& schema, Access access, uint32_t new_page_size)
       : file_(std::move(file)),
         schema_(schema),
         access_(access),
+        page_size_(new_page_size),
         layouts_(MakeKeyLayouts(schema)),
         readers_(file_, access,
                  access == Access::kReadWrite ? ReaderPool::Writers::kOnlyThisStore
@@ -79,6 +103,7 @@ class SqliteStore : public Store {
   const std::string file_;
   const Schema schema_;
   const Access access_;
+  uint64_t page_size_;  // at first that of a file to be made; const after Open
   const std::vector<KeyLayout> layouts_;
   std::vector<TableSql> tables_;  // const after construction
 
@@ -98,7 +123,7 @@ class SqliteStore : public Store {
 
 Result<void> SqliteStore::CreateTables() {
   Connection& db = *writer_;
-  AGENTFS_TRY(db.Execute(("PRAGMA page_size = " + std::to_string(kPageSize)).c_str(), "create"));
+  AGENTFS_TRY(db.Execute(("PRAGMA page_size = " + std::to_string(page_size_)).c_str(), "create"));
   std::string sql = "BEGIN IMMEDIATE; PRAGMA application_id = " + std::to_string(kApplicationId) +
                     "; PRAGMA user_version = " + std::to_string(schema_.version) + ";";
   for (const TableSql& table : tables_) {
@@ -136,6 +161,7 @@ Result<void> SqliteStore::StartWriting(FileState state) {
   AGENTFS_ASSIGN(const int64_t pages, writer_->QueryInt("PRAGMA page_count"));
   if (state != FileState::kOurs || pages == 0) AGENTFS_TRY(CreateTables());
   AGENTFS_TRY(CheckTables(*writer_));
+  AGENTFS_ASSIGN(page_size_, writer_->QueryInt("PRAGMA page_size"));
   AGENTFS_ASSIGN(const std::string mode, writer_->QueryText("PRAGMA journal_mode = WAL"));
   if (mode != "wal") {
     return Error(ENOTSUP, "cannot open '" + file_ + "': its filesystem has no shared memory maps",
@@ -165,7 +191,7 @@ Result<void> SqliteStore::Open(FileState state) {
   if (access_ == Access::kReadWrite) {
     absl::MutexLock lock(&commit_mu_);
     AGENTFS_TRY(StartWriting(state));
-    AGENTFS_ASSIGN(checkpointer_, Checkpointer::Start(file_, &commit_mu_, &readers_));
+    AGENTFS_ASSIGN(checkpointer_, Checkpointer::Start(file_, page_size_, &commit_mu_, &readers_));
   } else {
     AGENTFS_ASSIGN(auto reader, readers_.Take());
     AGENTFS_TRY(CheckTables(*reader.operator->()));
@@ -206,6 +232,11 @@ Result<void> SqliteStore::Scan(const ScanRange& range, const Visitor& visit) {
   while ((code = sqlite3_step(statement)) == SQLITE_ROW) {
     const std::string key = sql.ReadKey(statement);
     const std::string value = sql.ReadValue(statement, sql.key_columns());
+    if (shape.in_pieces) {
+      RowBlobReader blob(*reader, sql.table(), sql.ReadBlobPlace(statement, sql.key_columns()));
+      if (visit(RowView{key, value, {}, nullptr, &blob}) == Visit::kStop) return Ok();
+      continue;
+    }
     const std::string_view blob = sql.ReadBlob(statement, sql.key_columns());
     if (visit(RowView{key, value, blob}) == Visit::kStop) return Ok();
   }
@@ -277,7 +308,7 @@ Result<void> SqliteStore::Commit(const Batch& batch, Durability durability) {
     return result;
   }
   readers_.Committed();
-  checkpointer_->Notice(wal_pages_ * kPageSize);
+  checkpointer_->Notice(wal_pages_ * page_size_);
   return Ok();
 }
 
@@ -310,8 +341,8 @@ Result<Store::Usage> SqliteStore::GetUsage() {
 }
 
 Result<std::unique_ptr<Store>> OpenAs(const std::string& file, const Schema& schema, Access access,
-                                      FileState state) {
-  auto store = std::make_unique<SqliteStore>(file, schema, access);
+                                      FileState state, uint32_t new_page_size = kPageSize) {
+  auto store = std::make_unique<SqliteStore>(file, schema, access, new_page_size);
   AGENTFS_TRY(store->Open(state));
   return std::unique_ptr<Store>(std::move(store));
 }
@@ -324,7 +355,10 @@ Result<std::unique_ptr<Store>> OpenSqliteStore(const std::string& file, const Sc
   if (state == FileState::kMissing && (options.read_only || !options.create)) {
     return Error(ENOENT, "cannot open '" + file + "': there is no such file");
   }
-  if (!options.read_only) return OpenAs(file, schema, Access::kReadWrite, state);
+  if (!options.read_only) {
+    return OpenAs(file, schema, Access::kReadWrite, state,
+                  options.large_rows ? kLargeRowsPageSize : kPageSize);
+  }
   if (state == FileState::kEmpty) {
     return Error(EINVAL, "cannot open '" + file + "': it is empty, and open read-only");
   }

@@ -107,10 +107,14 @@ std::string TableSql::KeyList(bool by_index, std::string_view after_each) const 
   return list;
 }
 
-std::string TableSql::ValueList() const {
+std::string TableSql::ValueList(BlobAccess blobs) const {
   std::string list;
   for (const Column& column : table_.value) list += ", " + Quoted(column.name);
-  if (!table_.blob.empty()) list += ", " + Quoted(table_.blob);
+  if (blobs == BlobAccess::kInPieces) {
+    list += ", rowid, length(" + Quoted(table_.blob) + ")";
+  } else if (!table_.blob.empty()) {
+    list += ", " + Quoted(table_.blob);
+  }
   return list.empty() ? list : list.substr(2);
 }
 
@@ -167,7 +171,8 @@ std::string TableSql::Get() const {
 }
 
 std::string TableSql::Scan(const ScanShape& shape) const {
-  const std::string values = ValueList();
+  const std::string values =
+      ValueList(shape.in_pieces ? BlobAccess::kInPieces : BlobAccess::kWhole);
   std::string sql = "SELECT " + KeyList(false) + (values.empty() ? "" : ", " + values) + " FROM " +
                     Quoted(table_.name);
   // Never a sort: rows come in the order of a tree.
@@ -193,7 +198,8 @@ Result<ScanShape> TableSql::ShapeOf(const ScanRange& range) const {
   ScanShape shape{.lower = range.lower.has_value(),
                   .upper = range.upper.has_value(),
                   .descending = range.order == Order::kDescending,
-                  .by_index = range.by_index};
+                  .by_index = range.by_index,
+                  .in_pieces = range.blobs == BlobAccess::kInPieces && !table_.blob.empty()};
   std::string_view rest = range.prefix;
   while (!rest.empty()) {
     if (shape.prefix_columns == table_.key.size()) return Malformed("prefix of a scan");
@@ -282,6 +288,12 @@ std::string TableSql::ReadValue(sqlite3_stmt* statement, int first) const {
 std::string_view TableSql::ReadBlob(sqlite3_stmt* statement, int first) const {
   if (table_.blob.empty()) return {};
   return ColumnBytes(statement, first + static_cast<int>(table_.value.size()));
+}
+
+TableSql::BlobPlace TableSql::ReadBlobPlace(sqlite3_stmt* statement, int first) const {
+  const int at = first + static_cast<int>(table_.value.size());
+  return {sqlite3_column_int64(statement, at),
+          static_cast<size_t>(sqlite3_column_int64(statement, at + 1))};
 }
 
 }  // namespace agentfs

@@ -21,11 +21,12 @@ struct ScanShape {
   bool upper = false;
   bool descending = false;
   bool by_index = false;
+  bool in_pieces = false;  // the blob is not fetched
 
   // Differs between shapes; below 2^12.
   uint32_t id() const {
-    return uint32_t{prefix_columns} << 4 | uint32_t{lower} << 3 | uint32_t{upper} << 2 |
-           uint32_t{descending} << 1 | uint32_t{by_index};
+    return uint32_t{prefix_columns} << 5 | uint32_t{lower} << 4 | uint32_t{upper} << 3 |
+           uint32_t{descending} << 2 | uint32_t{by_index} << 1 | uint32_t{in_pieces};
   }
 };
 
@@ -44,7 +45,8 @@ class TableSql {
   std::string Put() const;          // parameters: key columns, value columns, blob
   std::string Delete() const;       // parameters: key columns
   std::string Get() const;          // parameters: key columns; gives value columns, blob
-  // Parameters: prefix columns, lower, upper; gives key columns, value columns, blob.
+  // Parameters: prefix columns, lower, upper; gives key columns, value columns, blob (in pieces:
+  // the rowid and the blob's size).
   std::string Scan(const ScanShape& shape) const;
 
   // EINVAL unless prefix and bounds are complete columns.
@@ -58,6 +60,13 @@ class TableSql {
   std::string ReadKey(sqlite3_stmt* statement) const;
   std::string ReadValue(sqlite3_stmt* statement, int first) const;
   std::string_view ReadBlob(sqlite3_stmt* statement, int first) const;
+  // Of a scan in pieces.
+  struct BlobPlace {
+    int64_t rowid;
+    size_t size;
+  };
+  BlobPlace ReadBlobPlace(sqlite3_stmt* statement, int first) const;
+  const Table& table() const { return table_; }
   int key_columns() const { return static_cast<int>(table_.key.size()); }
 
  private:
@@ -66,7 +75,7 @@ class TableSql {
   // The key columns in the order of the scan.
   const Column& ScanColumn(const ScanShape& shape, size_t i) const;
   std::string KeyList(bool by_index, std::string_view after_each = {}) const;
-  std::string ValueList() const;
+  std::string ValueList(BlobAccess blobs = BlobAccess::kWhole) const;
   Error Malformed(std::string_view what) const;
 
   const Table& table_;

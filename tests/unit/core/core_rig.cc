@@ -67,8 +67,9 @@ void CoreTest::OpenVolume() {
   MemoryStoreOptions memory_options;
   memory_options.spill_directory = state();
   memory_options.memory_budget = memory_budget_;
+  const StoreOptions in_file{.large_rows = options_.single_file};
   auto store = Get(memory ? OpenMemoryStore(VolumeSchema(), memory_options)
-                          : OpenSqliteStore(state() + "/volume.sqlite", VolumeSchema()));
+                          : OpenSqliteStore(state() + "/volume.sqlite", VolumeSchema(), in_file));
   auto counting = std::make_unique<CountingStore>(std::move(store));
   store_ = counting_ = counting.get();
   auto blobs =
