@@ -10,10 +10,11 @@
 namespace agentfs::cli {
 namespace {
 
-Result<std::unique_ptr<Store>> OpenStore(const Layout& layout, Missing missing) {
+Result<std::unique_ptr<Store>> OpenStore(const Workspace& workspace, Missing missing) {
+  const Layout& layout = workspace.layout;
   StoreOptions options;
   options.create = missing == Missing::kCreate;
-  options.large_rows = workspace_.config.volume.single_file;
+  options.large_rows = workspace.config.volume.single_file;
   auto store = OpenSqliteStore(layout.database, VolumeSchema(), options);
   if (store.code() == ENOENT) {
     return Error(ENOENT, layout.database + ": the workspace has no database",
@@ -33,7 +34,7 @@ Result<std::unique_ptr<OpenWorkspace>> OpenWorkspace::Open(Workspace workspace, 
 }
 
 Result<FsckReport> OpenWorkspace::CheckTables(const Workspace& workspace, bool repair) {
-  AGENTFS_ASSIGN(auto store, OpenStore(workspace.layout, Missing::kFail));
+  AGENTFS_ASSIGN(auto store, OpenStore(workspace, Missing::kFail));
   auto report = CheckVolumeTables(*store, repair);
   if (!report.ok()) return report.error().WithContext(workspace.layout.database);
   AGENTFS_TRY(store->Close());
@@ -44,7 +45,7 @@ Result<void> OpenWorkspace::OpenVolume(Missing missing) {
   const Layout& layout = workspace_.layout;
   std::error_code ignored;
   created_ = !std::filesystem::exists(layout.database, ignored);
-  AGENTFS_ASSIGN(auto store, OpenStore(layout, missing));
+  AGENTFS_ASSIGN(auto store, OpenStore(workspace_, missing));
   std::unique_ptr<BlobStore> blobs;
   if (!layout.objects.empty()) {
     AGENTFS_ASSIGN(blobs, OpenHostBlobStore(layout.objects));
