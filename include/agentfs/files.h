@@ -147,9 +147,10 @@ struct ArchiveLimits {
 // same name replaces an earlier one. Owners are set only by root, and only root may load devices.
 //
 // The archive is checked whole first: it is read into `path`'s own filesystem under a temporary
-// name (".agentfs-load-..."), which is then put in place: on error the tree is as it was. Old and
-// new tree exist together for a while and must fit the limits together. The exchange is one rename;
-// only for the root it is one rename for each name in it, undone when one fails.
+// name (".agentfs-load-...", of the root ".agentfs-root-..."), which is then put in place: on error
+// the tree is as it was. What a process that was killed has left, the next load there removes. Old
+// and new tree exist together for a while and must fit the limits together. The exchange is one
+// rename; only for the root it is one rename for each name in it, undone when one fails.
 Result<void> LoadTree(const Files& files, std::string_view path, std::istream& in,
                       const ArchiveLimits& limits = {}, std::stop_token stop = {});
 

@@ -16,6 +16,13 @@ namespace agentfs {
 namespace {
 
 constexpr int kNameAttempts = 16;
+constexpr size_t kTemporaryDigits = 16;
+
+// In the temporary names of this process, and most likely of no other.
+uint32_t ProcessMark() {
+  static const uint32_t mark = std::random_device{}();
+  return mark;
+}
 
 // Gone already is as good as removed.
 Result<void> Gone(Result<void> removed, std::string_view path) {
@@ -73,10 +80,22 @@ Result<void> DeleteTree(FileSystem& fs, const Caller& caller, Node& parent, std:
 }
 
 std::string TemporaryName(std::string_view prefix) {
-  static const uint64_t seed = std::random_device{}();
-  static std::atomic<uint64_t> counter{0};
-  uint64_t number = (seed << 32 | counter.fetch_add(1)) * 0x9E3779B97F4A7C15;
-  return fmt::format("{}{:016x}", prefix, number);
+  static std::atomic<uint32_t> counter{0};
+  return fmt::format("{}{:08x}{:08x}", prefix, ProcessMark(), counter.fetch_add(1));
+}
+
+void DiscardAbandoned(FileSystem& fs, const Caller& caller, Node& parent, std::string_view prefix) {
+  const std::string ours = fmt::format("{}{:08x}", prefix, ProcessMark());
+  std::vector<std::string> names;
+  (void)fs.ReadDirectory(caller, parent, 0, [&](const DirEntry& entry) {
+    const std::string_view name = entry.name;
+    const bool temporary =
+        name.size() == prefix.size() + kTemporaryDigits && name.starts_with(prefix) &&
+        name.find_first_not_of("0123456789abcdef", prefix.size()) == std::string_view::npos;
+    if (temporary && entry.type == S_IFDIR && !name.starts_with(ours)) names.emplace_back(name);
+    return Visit::kContinue;
+  });
+  for (const std::string& name : names) DiscardTree(fs, caller, parent, name);
 }
 
 Result<TemporaryDirectory> MakeTemporaryDirectory(FileSystem& fs, const Caller& caller,

@@ -21,6 +21,10 @@ Result<void> DeleteTree(FileSystem& fs, const Caller& caller, Node& parent, std:
 // directories have. What cannot be removed stays.
 void DiscardTree(FileSystem& fs, const Caller& caller, Node& parent, std::string_view name);
 
+// Removes from `parent` the directories with temporary names that a process which was killed has
+// left. Those of this process are in use, and there is no other on the same volume.
+void DiscardAbandoned(FileSystem& fs, const Caller& caller, Node& parent, std::string_view prefix);
+
 // A new directory in `parent`, open to its owner only, under a name that begins with `prefix`.
 struct TemporaryDirectory {
   std::string name;

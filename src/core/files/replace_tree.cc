@@ -37,8 +37,12 @@ Result<TreeReplacement> TreeReplacement::Begin(FileSystem& fs, const Caller& cal
   if (place.exists() && !S_ISDIR(place.found.attr.mode)) return Error(ENOTDIR);
   TreeReplacement replacement(fs, caller, std::move(place));
   AGENTFS_ASSIGN(replacement.container_before_, fs.GetAttr(replacement.container()));
+  // One of the root may hold children of the old tree when a crash leaves it; the next one takes
+  // the place of everything there. Others hold nothing but what was being loaded.
+  const std::string_view prefix = replacement.by_children() ? ".agentfs-root-" : ".agentfs-load-";
+  if (!replacement.by_children()) DiscardAbandoned(fs, caller, replacement.container(), prefix);
   AGENTFS_ASSIGN(replacement.built_,
-                 MakeTemporaryDirectory(fs, caller, replacement.container(), ".agentfs-load-"));
+                 MakeTemporaryDirectory(fs, caller, replacement.container(), prefix));
   replacement.pending_ = true;
   return replacement;
 }

@@ -2,7 +2,9 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
+#include <functional>
 #include <sstream>
+#include <utility>
 
 #include "files_fixture.h"
 
@@ -42,6 +44,49 @@ TEST_P(ArchiveTest, RootRoundTripsExactly) {
   ASSERT_OK(backend_.fs->SetXattr({}, root, "user.added", "x", XattrMode::kSet));
   ASSERT_OK(Load("/", archive));
   EXPECT_EQ(Dump(files_, "/"), before);
+}
+
+TEST_P(ArchiveTest, WhatAKilledLoadLeftIsRemovedByTheNext) {
+  ASSERT_OK(files_.CreateDirectories("/from/sub"));
+  const std::string archive = Save("/from");
+  ASSERT_OK(files_.CreateDirectories("/.agentfs-load-0123456789abcdef/sub"));
+  ASSERT_OK(files_.WriteBytes("/.agentfs-load-0123456789abcdef/sub/f", "half"));
+  ASSERT_OK(files_.SetMode("/.agentfs-load-0123456789abcdef/sub", 0500));
+  ASSERT_OK(files_.WriteBytes("/.agentfs-load-fedcba9876543210", "a file"));
+  ASSERT_OK(files_.CreateDirectory("/.agentfs-load-mine"));
+  ASSERT_OK(Load("/to", archive));
+  EXPECT_THAT(*files_.ListNames("/"), ::testing::ElementsAre(".agentfs-load-fedcba9876543210",
+                                                             ".agentfs-load-mine", "from", "to"));
+}
+
+// Calls back when it is first read, in the middle of a load.
+class CallingBuffer : public std::stringbuf {
+ public:
+  CallingBuffer(const std::string& bytes, std::function<void()> call)
+      : std::stringbuf(bytes, std::ios::in), call_(std::move(call)) {}
+
+ protected:
+  std::streamsize xsgetn(char* out, std::streamsize size) override {
+    if (call_) std::exchange(call_, nullptr)();
+    return std::stringbuf::xsgetn(out, size);
+  }
+
+ private:
+  std::function<void()> call_;
+};
+
+TEST_P(ArchiveTest, LoadsInOneDirectoryDoNotDisturbEachOther) {
+  ASSERT_OK(files_.CreateDirectories("/from/sub"));
+  const std::string archive = Save("/from");
+  bool called = false;
+  CallingBuffer buffer(archive, [&] {
+    called = true;
+    EXPECT_OK(Load("/inner", archive));
+  });
+  std::istream in(&buffer);
+  ASSERT_OK(LoadTree(files_, "/outer", in, {}));
+  EXPECT_TRUE(called);
+  EXPECT_THAT(*files_.ListNames("/"), ::testing::ElementsAre("from", "inner", "outer"));
 }
 
 TEST_P(ArchiveTest, AtimeRoundTrips) {
