@@ -11,6 +11,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/synchronization/mutex.h"
 #include "agentfs/base_fs.h"
+#include "sys/fd.h"
 
 namespace agentfs {
 
@@ -19,18 +20,21 @@ class BaseFiles {
  public:
   explicit BaseFiles(BaseFs* base) : base_(base) {}
 
-  // The file at `path`, if it is the one with this identity; ESTALE otherwise.
+  // The file at `path`, if it is the one with this identity; ESTALE otherwise. The process may run
+  // out of descriptors because of what is kept here: then it is closed, and tried again.
   Result<std::shared_ptr<BaseFile>> Open(const std::string& path, uint64_t identity);
   void Forget(uint64_t identity);
 
  private:
-  static constexpr size_t kMaxOpen = 256;
   struct Item {
     uint64_t identity;
     std::shared_ptr<BaseFile> file;
   };
+  Result<std::unique_ptr<BaseFile>> OpenNew(const std::string& path);
+  void Clear();
 
   BaseFs* const base_;
+  const size_t limit_ = DescriptorBudget();
   absl::Mutex mu_;
   std::list<Item> recent_ ABSL_GUARDED_BY(mu_);
   absl::flat_hash_map<uint64_t, std::list<Item>::iterator> files_ ABSL_GUARDED_BY(mu_);

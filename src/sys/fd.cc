@@ -3,8 +3,11 @@
 
 #include <fcntl.h>
 #include <linux/openat2.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+#include <algorithm>
 
 namespace agentfs {
 namespace {
@@ -12,6 +15,8 @@ namespace {
 // A rename somewhere in the path makes openat2 give up with EAGAIN; one that never ends is an
 // attack or a very busy tree, and an error then.
 constexpr int kMaxRaces = 1000;
+constexpr size_t kSmallestBudget = 4;
+constexpr size_t kLargestBudget = 256;
 
 }  // namespace
 
@@ -43,6 +48,12 @@ Result<Fd> OpenBeneath(int directory, const std::string& path, int flags, uint64
     if (errno == EINTR) continue;
     if (errno != EAGAIN || ++races >= kMaxRaces) return ErrnoError();
   }
+}
+
+size_t DescriptorBudget() {
+  struct rlimit limit;
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return kSmallestBudget;
+  return std::clamp<size_t>(limit.rlim_cur / 4, kSmallestBudget, kLargestBudget);
 }
 
 Result<struct stat> StatFd(int fd) {

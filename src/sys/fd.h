@@ -49,6 +49,9 @@ Result<Fd> OpenAt(int directory, const std::string& path, int flags, mode_t mode
 // openat2(2); `resolve` as in <linux/openat2.h>. A race with a rename (EAGAIN) is tried again.
 Result<Fd> OpenBeneath(int directory, const std::string& path, int flags, uint64_t resolve);
 
+// How many descriptors a cache may keep open: a quarter of what the process may, within reason.
+size_t DescriptorBudget();
+
 Result<struct stat> StatFd(int fd);
 Result<void> SyncFd(int fd);      // fsync
 Result<void> SyncDataFd(int fd);  // fdatasync

@@ -7,7 +7,6 @@
 // ObjectFiles::mutex_ before FileObject::mutex_.
 #include <dirent.h>
 #include <fcntl.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -28,8 +27,6 @@ namespace agentfs {
 namespace {
 
 constexpr size_t kShards = 256;
-constexpr size_t kMaxDescriptors = 256;
-constexpr size_t kMinDescriptors = 4;
 
 enum class Lifetime : uint8_t { kKept, kTemporary };
 
@@ -56,12 +53,6 @@ ObjectId ParseName(std::string_view name) {
     value = value << 4 | static_cast<uint64_t>(digit);
   }
   return ObjectId(value);
-}
-
-size_t DescriptorLimit() {
-  struct rlimit limit;
-  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return kMinDescriptors;
-  return std::clamp<size_t>(limit.rlim_cur / 4, kMinDescriptors, kMaxDescriptors);
 }
 
 class ObjectFiles;
@@ -130,7 +121,7 @@ class ObjectFiles : public std::enable_shared_from_this<ObjectFiles> {
   const Fd root_;
   const Lifetime lifetime_;
   const std::unique_ptr<SpillDirectory> spill_;
-  const size_t descriptor_limit_ = DescriptorLimit();
+  const size_t descriptor_limit_ = DescriptorBudget();
 
   absl::Mutex mutex_;
   // The objects that somebody holds. A pointer stays valid while mutex_ is held: destruction

@@ -2,7 +2,9 @@
 //
 // Limits: what goes over one fails with the right errno, and nothing is half-done.
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "core_rig.h"
 
@@ -127,6 +129,32 @@ TEST_F(LimitsTest, FileBytesOfABaseFileThatIsLargerAlready) {
   EXPECT_EQ(file->Append("x").code(), EFBIG);
   Get(file->Write(10, "x"));
   Get(file->Truncate(150'000));
+}
+
+// While it lives, the process may have so many more files open than it has now.
+class MoreDescriptors {
+ public:
+  explicit MoreDescriptors(rlim_t more) {
+    ::getrlimit(RLIMIT_NOFILE, &before_);
+    const int next = ::dup(STDIN_FILENO);
+    ::close(next);
+    const struct rlimit limit = {static_cast<rlim_t>(next) + more, before_.rlim_max};
+    ::setrlimit(RLIMIT_NOFILE, &limit);
+  }
+  ~MoreDescriptors() { ::setrlimit(RLIMIT_NOFILE, &before_); }
+
+ private:
+  struct rlimit before_;
+};
+
+TEST_F(LimitsTest, FewDescriptorsSufficeForManyBaseFiles) {
+  for (uint32_t i = 0; i < 100; ++i) BaseFile(std::to_string(i), Pattern(1000, i));
+  OpenOverBase();
+  auto fs = Branch();
+  const MoreDescriptors few(20);
+  for (uint32_t i = 0; i < 100; ++i) {
+    EXPECT_EQ(Get(fs->ReadFile(std::to_string(i))), Pattern(1000, i));
+  }
 }
 
 TEST_F(LimitsTest, Nodes) {
