@@ -96,14 +96,25 @@ def compare(options, run_directory, sizes):
     bench = measure.Bench(chosen, workloads, repository, sizes, say)
     if workloads:
         bench.repeat(options.repetitions)
-    sections = [section for name, make in SECTIONS.items() if wanted(name, options)
-                for section in make(chosen, repository, sizes, options.repetitions, say)]
+    sections, failed = measure_sections(chosen, repository, sizes, options, say)
     return {"facts": facts, "targets": [target.name for target in chosen],
             "sizes": dataclasses.asdict(sizes), "repetitions": options.repetitions,
             "repository": f"{len(repository.sources)} sources, {repository.mib} MiB with .git and "
                           f"three files of {sizes.big_mib} MiB",
             "goals": goals_of(workloads), **bench.results(), "sections": sections,
-            "notes": notes + notices}
+            "failed": failed, "notes": notes + notices}
+
+
+def measure_sections(chosen, repository, sizes, options, say):
+    """What is no workload; a failure of one is told and does not lose the rest."""
+    sections, failed = [], []
+    for name, make in SECTIONS.items():
+        if wanted(name, options):
+            try:
+                sections += make(chosen, repository, sizes, options.repetitions, say)
+            except (machine.CommandFailed, OSError) as error:
+                failed.append(f"{name}: {error}")
+    return sections, failed
 
 
 def clean_up(run_directory):

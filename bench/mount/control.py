@@ -27,7 +27,7 @@ class Control:
     def __exit__(self, *_):
         self.socket.close()
 
-    def request(self, name, payload=b"", **arguments):
+    def request(self, name, /, payload=b"", **arguments):
         text = json.dumps({"version": 1, "request": name, "arguments": arguments}).encode()
         self.socket.sendall(b"AGFS" + struct.pack("<II", len(text), len(payload)) + text + payload)
         answer = self.receive()

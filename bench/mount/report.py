@@ -96,6 +96,7 @@ def failures(document):
         for name, cell in row.items():
             if "error" in cell:
                 yield f"{workload}, {name}: {cell['error']}"
+    yield from document.get("failed", [])
     for name, same in document.get("kept", {}).items():
         if not same:
             yield f"{name}: the tree after a new mount is not what native has"
@@ -138,6 +139,7 @@ def merge(documents):
         whole["workloads"].update(piece["workloads"])
         whole["goals"].update(piece["goals"])
         whole["sections"] += piece["sections"]
+        whole["failed"] += piece["failed"]
         whole["notes"] += [note for note in piece["notes"] if note not in whole["notes"]]
         whole["repetitions"] = min(whole["repetitions"], piece["repetitions"])
         for name, same in piece["kept"].items():

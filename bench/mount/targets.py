@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 """The filesystems that are compared: each shows the repository, writable, at its `root`."""
-import json
 import os
 import re
 import shutil
@@ -8,6 +7,7 @@ import subprocess
 import time
 
 import machine
+from control import Control
 
 
 class Unavailable(Exception):
@@ -143,10 +143,11 @@ class Agentfs(Target):
                            capture_output=True, timeout=120, check=False)
 
     def messages(self):
-        """Operations of all mounts, summed, wherever status shows a table called operations."""
+        """Of all mounts, summed."""
         try:
-            return operations_in(json.loads(self.agentfs("--json", "status")))
-        except (machine.CommandFailed, ValueError):
+            with Control(self.state) as control:
+                return operations_in(control.request("statistics"))
+        except (OSError, ValueError):
             return None
 
 
