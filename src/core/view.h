@@ -103,7 +103,8 @@ class View final : public FileSystem {
   struct NewNode {
     uint32_t mode = 0;
     uint64_t rdev = 0;
-    std::string_view target;
+    std::string_view target = {};
+    XattrMap xattrs = {};
   };
 
   Result<void> Admit(Growth growth);
@@ -132,11 +133,13 @@ class View final : public FileSystem {
   Result<Name> FindName(ViewNode& parent, std::string_view name)
       ABSL_SHARED_LOCKS_REQUIRED(operations_);
   Result<NodeRef> NodeOf(ViewNode& parent, std::string_view name, const Name& found);
-  Result<Found> MakeNew(const Caller&, Node& parent, std::string_view name, const NewNode& what);
+  Result<Found> MakeNew(const Caller&, Node& parent, std::string_view name, NewNode what);
+  // The mode that the umask, or the parent's default list, leaves, and the lists inherited.
+  Result<void> Inherit(const Caller&, ViewNode& parent, NewNode& what);
   Result<void> PrepareNew(const Caller&, ViewNode& parent) const;
   // Returns it locked.
   NodeRef MakeNodeLocked(const Caller&, const ViewNode& parent,
-                         const NewNode& what) ABSL_NO_THREAD_SAFETY_ANALYSIS;
+                         NewNode what) ABSL_NO_THREAD_SAFETY_ANALYSIS;
   Result<void> RemoveName(const Caller&, Node& parent, std::string_view name, bool directory);
   Result<void> CheckRemove(const Caller&, ViewNode& parent, ViewNode& child, bool directory)
       ABSL_SHARED_LOCKS_REQUIRED(operations_);
@@ -198,6 +201,13 @@ class View final : public FileSystem {
   // ---- view_attr.cc
   Result<void> CheckSetAttr(const Caller&, ViewNode& node, const AttrChange& change);
   static void ApplyAttr(const Caller&, ViewNode& node, const AttrChange& change);
+  // What the access list becomes by a chmod; nothing: there is none.
+  Result<std::optional<Buffer>> AclAfterChmod(ViewNode& node, const AttrChange& change);
+  Result<std::string> XattrLocked(ViewNode& node, std::string_view name);
+  // `value` null: removes it. Under `change`, with the node's record.
+  void PutXattrLocked(Journal::Change& change, ViewNode& node, std::string_view name,
+                      const Buffer* value);
+  Result<void> SetAcl(const Caller&, ViewNode& node, std::string_view name, std::string_view value);
 
   ViewNodes nodes_;
   FileIo io_;

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/clock.h"
+#include "core/acl.h"
 #include "core/permissions.h"
 #include "core/view.h"
 
@@ -74,6 +75,16 @@ void View::ApplyAttr(const Caller& caller, ViewNode& node, const AttrChange& cha
   node.ctime = now;
 }
 
+Result<std::optional<Buffer>> View::AclAfterChmod(ViewNode& node, const AttrChange& change) {
+  if (!change.mode) return std::optional<Buffer>();
+  AGENTFS_TRY(nodes_.LoadXattrsLocked(node));
+  const auto it = node.xattrs.get().find(kAccessAcl);
+  if (it == node.xattrs.get().end()) return std::optional<Buffer>();
+  AGENTFS_ASSIGN(Acl acl, Acl::Parse(it->second.view()));
+  acl.SetMode(*change.mode);
+  return std::optional<Buffer>(Buffer::Copy(acl.Encode()));
+}
+
 Result<Attr> View::SetAttr(const Caller& caller, Node& base_node, const AttrChange& change) {
   Operation operation(*this);
   const bool frees = change.size && *change.size == 0;
@@ -89,9 +100,11 @@ Result<Attr> View::SetAttr(const Caller& caller, Node& base_node, const AttrChan
       ApplyAttr(caller, node, change);
     }));
   } else {
+    AGENTFS_ASSIGN(const std::optional<Buffer> acl, AclAfterChmod(node, change));
     Journal::Change journal_change(nodes_.journal());
     ApplyAttr(caller, node, change);
     nodes_.PutNode(journal_change, node);
+    if (acl) PutXattrLocked(journal_change, node, kAccessAcl, &*acl);
   }
   NotifyNode(change.size ? ChangeEvent::Kind::kContent : ChangeEvent::Kind::kAttributes, caller,
              node);
@@ -105,7 +118,13 @@ Result<std::string> View::GetXattr(const Caller& caller, Node& base_node, std::s
   ViewNode& node = AsViewNode(base_node);
   AGENTFS_ASSIGN(NodeLock lock, NodeLock::Take(nodes_, node, LockMode::kExclusive));
   AGENTFS_TRY(CheckXattr(caller, node, name, false));
-  if (!node.HasRecord()) return nodes_.volume().base->GetXattr(node.base->path, name);
+  return XattrLocked(node, name);
+}
+
+Result<std::string> View::XattrLocked(ViewNode& node, std::string_view name) {
+  if (!node.HasRecord() && !node.xattrs.loaded()) {
+    return nodes_.volume().base->GetXattr(node.base->path, name);
+  }
   AGENTFS_TRY(nodes_.LoadXattrsLocked(node));
   auto it = node.xattrs.get().find(name);
   if (it == node.xattrs.get().end()) return Error(ENODATA);
@@ -139,16 +158,52 @@ Result<void> View::SetXattr(const Caller& caller, Node& base_node, std::string_v
   if (value.size() > kMaxXattrValue) return Error(E2BIG);
   AGENTFS_TRY(nodes_.PrepareRecordLocked(node));
   AGENTFS_TRY(nodes_.LoadXattrsLocked(node));
+  if (IsAcl(name)) return SetAcl(caller, node, name, value);
   const bool exists = node.xattrs.get().contains(name);
   if (mode == XattrMode::kCreate && exists) return Error(EEXIST);
   if (mode == XattrMode::kReplace && !exists) return Error(ENODATA);
-  Buffer bytes = Buffer::Copy(value);
+  const Buffer bytes = Buffer::Copy(value);
   {
     Journal::Change change(nodes_.journal());
     node.ctime = Now();
     nodes_.PutNode(change, node);
-    nodes_.PutXattr(change, node, name, &bytes);
-    node.xattrs.edit()[std::string(name)] = std::move(bytes);
+    PutXattrLocked(change, node, name, &bytes);
+  }
+  NotifyNode(ChangeEvent::Kind::kAttributes, caller, node);
+  return Ok();
+}
+
+void View::PutXattrLocked(Journal::Change& change, ViewNode& node, std::string_view name,
+                          const Buffer* value) {
+  XattrMap& xattrs = node.xattrs.edit();
+  const auto it = xattrs.find(name);
+  if (value == nullptr && it == xattrs.end()) return;
+  nodes_.PutXattr(change, node, name, value);
+  if (value == nullptr) {
+    xattrs.erase(it);
+  } else {
+    xattrs.insert_or_assign(std::string(name), *value);
+  }
+}
+
+// The mode bits follow the access list, and a list that says no more than they is not kept.
+Result<void> View::SetAcl(const Caller& caller, ViewNode& node, std::string_view name,
+                          std::string_view value) {
+  if (node.type() == S_IFLNK) return Error(EOPNOTSUPP);
+  AGENTFS_ASSIGN(const Acl acl, Acl::Parse(value));
+  if (name == kDefaultAcl && !node.IsDirectory()) {
+    if (acl.empty()) return Ok();
+    return Error(EACCES);
+  }
+  const bool access = name == kAccessAcl && !acl.empty();
+  const bool kept = !acl.empty() && !(access && acl.IsPlain());
+  const Buffer bytes = Buffer::Copy(value);
+  {
+    Journal::Change change(nodes_.journal());
+    node.ctime = Now();
+    if (access) node.mode = (node.mode & ~uint32_t{0777}) | acl.Mode();
+    nodes_.PutNode(change, node);
+    PutXattrLocked(change, node, name, kept ? &bytes : nullptr);
   }
   NotifyNode(ChangeEvent::Kind::kAttributes, caller, node);
   return Ok();
@@ -162,14 +217,15 @@ Result<void> View::RemoveXattr(const Caller& caller, Node& base_node, std::strin
   AGENTFS_TRY(CheckXattr(caller, node, name, true));
   AGENTFS_TRY(nodes_.PrepareRecordLocked(node));
   AGENTFS_TRY(nodes_.LoadXattrsLocked(node));
-  if (!node.xattrs.get().contains(name)) return Error(ENODATA);
+  if (!node.xattrs.get().contains(name)) {
+    if (IsAcl(name)) return Ok();
+    return Error(ENODATA);
+  }
   {
     Journal::Change change(nodes_.journal());
     node.ctime = Now();
     nodes_.PutNode(change, node);
-    nodes_.PutXattr(change, node, name, nullptr);
-    XattrMap& xattrs = node.xattrs.edit();
-    xattrs.erase(xattrs.find(name));
+    PutXattrLocked(change, node, name, nullptr);
   }
   NotifyNode(ChangeEvent::Kind::kAttributes, caller, node);
   return Ok();

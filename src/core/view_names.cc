@@ -8,6 +8,7 @@
 #include "agentfs/directory_trail.h"
 #include "agentfs/path.h"
 #include "base/clock.h"
+#include "core/acl.h"
 #include "core/permissions.h"
 #include "core/view.h"
 #include "store/schema.h"
@@ -202,13 +203,12 @@ Result<void> View::PrepareNew(const Caller& caller, ViewNode& parent) const {
 }
 
 // In memory only, and locked: it can be found by its id from now on.
-NodeRef View::MakeNodeLocked(const Caller& caller, const ViewNode& parent, const NewNode& what) {
+NodeRef View::MakeNodeLocked(const Caller& caller, const ViewNode& parent, NewNode what) {
   NodeRef ref = nodes_.table().Get(NodeId(nodes_.volume().nodes.Take()));
   ViewNode& node = AsViewNode(*ref);
   node.mu.Lock();
   const bool directory = S_ISDIR(what.mode);
   node.mode = what.mode;
-  if (!S_ISLNK(what.mode)) node.mode &= ~(caller.umask & 0777);
   node.uid = caller.uid;
   node.gid = caller.gid;
   if ((parent.mode & S_ISGID) != 0) {
@@ -222,7 +222,7 @@ NodeRef View::MakeNodeLocked(const Caller& caller, const ViewNode& parent, const
   node.nlink = directory ? 2 : 1;
   node.rdev = static_cast<uint32_t>(what.rdev);
   node.atime = node.mtime = node.ctime = node.btime = Now();
-  node.xattrs.Set({});
+  node.xattrs.Set(std::move(what.xattrs));
   if (directory) {
     auto entries = std::make_unique<Directory>();
     entries->loaded = true;
@@ -235,8 +235,24 @@ NodeRef View::MakeNodeLocked(const Caller& caller, const ViewNode& parent, const
   return ref;
 }
 
+Result<void> View::Inherit(const Caller& caller, ViewNode& parent, NewNode& what) {
+  if (S_ISLNK(what.mode)) return Ok();
+  Result<std::string> list = XattrLocked(parent, kDefaultAcl);
+  if (!list.ok()) {
+    if (list.code() != ENODATA && list.code() != EOPNOTSUPP) return list.error();
+    what.mode &= ~(caller.umask & 0777);
+    return Ok();
+  }
+  AGENTFS_ASSIGN(Acl acl, Acl::Parse(*list));
+  if (S_ISDIR(what.mode)) what.xattrs[std::string(kDefaultAcl)] = Buffer::Copy(*list);
+  acl.Restrict(what.mode);
+  what.mode = (what.mode & ~uint32_t{0777}) | acl.Mode();
+  if (!acl.IsPlain()) what.xattrs[std::string(kAccessAcl)] = Buffer::Copy(acl.Encode());
+  return Ok();
+}
+
 Result<Found> View::MakeNew(const Caller& caller, Node& parent_node, std::string_view name,
-                            const NewNode& what) {
+                            NewNode what) {
   Operation operation(*this);
   AGENTFS_TRY(CheckNewName(name));
   AGENTFS_TRY(Admit(Growth::kGrows));
@@ -248,7 +264,8 @@ Result<Found> View::MakeNew(const Caller& caller, Node& parent_node, std::string
   AGENTFS_TRY(PrepareNew(caller, parent));
   AGENTFS_TRY(CheckMakeNode(caller, what.mode));
   AGENTFS_TRY(nodes_.PrepareRecordLocked(parent));
-  NodeRef ref = MakeNodeLocked(caller, parent, what);
+  AGENTFS_TRY(Inherit(caller, parent, what));
+  NodeRef ref = MakeNodeLocked(caller, parent, std::move(what));
   ViewNode& node = AsViewNode(*ref);
   NodeLock node_lock = NodeLock::Adopt(node);
   {
@@ -265,12 +282,12 @@ Result<Found> View::MakeNew(const Caller& caller, Node& parent_node, std::string
 
 Result<Found> View::Create(const Caller& caller, Node& parent, std::string_view name,
                            uint32_t mode) {
-  return MakeNew(caller, parent, name, {S_IFREG | (mode & 07777), 0, {}});
+  return MakeNew(caller, parent, name, {S_IFREG | (mode & 07777)});
 }
 
 Result<Found> View::MakeDirectory(const Caller& caller, Node& parent, std::string_view name,
                                   uint32_t mode) {
-  return MakeNew(caller, parent, name, {S_IFDIR | (mode & 01777), 0, {}});
+  return MakeNew(caller, parent, name, {S_IFDIR | (mode & 01777)});
 }
 
 Result<Found> View::MakeNode(const Caller& caller, Node& parent, std::string_view name,
@@ -279,7 +296,7 @@ Result<Found> View::MakeNode(const Caller& caller, Node& parent, std::string_vie
   if (type == S_IFDIR) return Error(EPERM);
   const bool device = type == S_IFCHR || type == S_IFBLK;
   if (!device && type != S_IFREG && type != S_IFIFO && type != S_IFSOCK) return Error(EINVAL);
-  return MakeNew(caller, parent, name, {type | (mode & 07777), device ? rdev : 0, {}});
+  return MakeNew(caller, parent, name, {type | (mode & 07777), device ? rdev : 0});
 }
 
 Result<Found> View::MakeSymlink(const Caller& caller, Node& parent, std::string_view name,
@@ -296,7 +313,9 @@ Result<Found> View::CreateUnnamed(const Caller& caller, Node& parent_node, uint3
   ViewNode& parent = AsViewNode(parent_node);
   AGENTFS_ASSIGN(NodeLock lock, LockDirectory(parent, LockMode::kExclusive));
   AGENTFS_TRY(PrepareNew(caller, parent));
-  NodeRef ref = MakeNodeLocked(caller, parent, {S_IFREG | (mode & 07777), 0, {}});
+  NewNode what{S_IFREG | (mode & 07777)};
+  AGENTFS_TRY(Inherit(caller, parent, what));
+  NodeRef ref = MakeNodeLocked(caller, parent, std::move(what));
   ViewNode& node = AsViewNode(*ref);
   NodeLock node_lock = NodeLock::Adopt(node);
   node.nlink = 0;

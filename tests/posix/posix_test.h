@@ -61,6 +61,7 @@ class PosixTest : public testing::TestWithParam<SubjectKind> {
 
   Subject& setup();
   Subject& fs();
+  bool mounted() const;
   bool native() const { return GetParam() == SubjectKind::kNative; }
   // Whether files can belong to others and calls be made as others.
   bool has_others() const;
@@ -84,7 +85,6 @@ class PosixTest : public testing::TestWithParam<SubjectKind> {
  private:
   void Settle();
   void SettleView();
-  bool mounted() const;
 
   TempDirectory temp_;
   std::unique_ptr<VolumeRig> rig_;

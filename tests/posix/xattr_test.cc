@@ -9,6 +9,8 @@ using testing::UnorderedElementsAre;
 class XattrTest : public PosixTest {
  protected:
   void SetUp() override {
+    PosixTest::SetUp();
+    if (IsSkipped()) return;
     Value(setup().WriteFile("probe", ""));
     const auto set = setup().SetXattr("probe", "user.x", "");
     if (set.code() == EOPNOTSUPP) GTEST_SKIP() << "this filesystem has no user xattrs";

@@ -4,6 +4,11 @@
 #include <utility>
 
 namespace agentfs::fuse {
+namespace {
+
+constexpr int kMaxAttempts = 50;
+
+}  // namespace
 
 void Invalidator::Start(InodeTable& inodes, const Notifier& notifier) {
   notifier_ = &notifier;
@@ -35,26 +40,28 @@ void Invalidator::Add(Item item) {
   ++added_;
 }
 
-void Invalidator::AddNode(const Tree& tree, NodeId node, Item::Kind kind) {
+uint64_t Invalidator::Find(const Tree& tree, NodeId node) {
   InodeTable* inodes = nullptr;
   {
     absl::MutexLock lock(&mu_);
     inodes = inodes_;
   }
-  if (inodes == nullptr || !node) return;
-  if (const uint64_t id = inodes->Find(tree, node); id != 0) Add({kind, id});
+  return inodes == nullptr || !node ? 0 : inodes->Find(tree, node);
 }
 
-void Invalidator::AddName(const Tree& tree, NodeId parent, std::string_view name) {
-  InodeTable* inodes = nullptr;
-  {
-    absl::MutexLock lock(&mu_);
-    inodes = inodes_;
-  }
-  if (inodes == nullptr) return;
-  const uint64_t id = inodes->Find(tree, parent);
+void Invalidator::AddNode(const Tree& tree, NodeId node, Item::Kind kind) {
+  if (const uint64_t id = Find(tree, node); id != 0) Add({kind, id});
+}
+
+void Invalidator::AddName(const Tree& tree, NodeId parent, std::string_view name, NodeId removed) {
+  const uint64_t id = Find(tree, parent);
   if (id == 0) return;
-  if (!name.empty()) Add({Item::Kind::kEntry, id, std::string(name)});
+  const uint64_t child = Find(tree, removed);
+  if (child != 0) {
+    Add({Item::Kind::kRemoved, id, std::string(name), child});
+  } else if (!name.empty()) {
+    Add({Item::Kind::kEntry, id, std::string(name)});
+  }
   Add({Item::Kind::kData, id});
 }
 
@@ -62,8 +69,10 @@ void Invalidator::Changed(const Tree& tree, const ChangeEvent& event) {
   using Kind = ChangeEvent::Kind;
   switch (event.kind) {
     case Kind::kCreated:
-    case Kind::kRemoved:
       AddName(tree, event.parent, event.name);
+      return AddNode(tree, event.node, Item::Kind::kAttributes);
+    case Kind::kRemoved:
+      AddName(tree, event.parent, event.name, event.node);
       return AddNode(tree, event.node, Item::Kind::kAttributes);
     case Kind::kRenamed:
     case Kind::kExchanged:
@@ -119,32 +128,50 @@ void Invalidator::Work() {
     Item item;
     {
       absl::MutexLock lock(&mu_);
-      mu_.Await(absl::Condition(this, &Invalidator::HasWork));
+      const absl::Duration patience =
+          again_.empty() ? absl::InfiniteDuration() : absl::Milliseconds(1);
+      mu_.AwaitWithTimeout(absl::Condition(this, &Invalidator::HasWork), patience);
       if (stopping_) return;
-      item = std::move(queue_.front());
-      queue_.pop_front();
+      std::deque<Item>& from = queue_.empty() ? again_ : queue_;
+      item = std::move(from.front());
+      from.pop_front();
     }
-    Send(item);
+    if (!Send(item) && WorthAnotherAttempt(item)) {
+      again_.push_back(std::move(item));
+      continue;
+    }
     absl::MutexLock lock(&mu_);
     ++sent_;
   }
 }
 
-// What goes wrong here the kernel no longer cares about: it has gone.
-void Invalidator::Send(const Item& item) {
+// An answer that was made before the change may still be on its way to the kernel, who would keep
+// what it says: until it knows the inode, or has forgotten it, it is told again.
+bool Invalidator::WorthAnotherAttempt(Item& item) {
+  absl::MutexLock lock(&mu_);
+  return inodes_ != nullptr && inodes_->Get(item.id) != nullptr && ++item.attempts < kMaxAttempts;
+}
+
+// What else goes wrong here the kernel no longer cares about: it has gone.
+bool Invalidator::Send(const Item& item) {
+  const auto known = [](const Result<bool>& sent) { return !sent.ok() || *sent; };
   switch (item.kind) {
     case Item::Kind::kAttributes:
-      (void)notifier_->InvalidateAttributes(item.id).ok();
-      return;
+      return known(notifier_->InvalidateAttributes(item.id));
     case Item::Kind::kData:
-      (void)notifier_->InvalidateInode(item.id, 0, 0).ok();
-      return;
+      return known(notifier_->InvalidateInode(item.id, 0, 0));
     case Item::Kind::kEntry:
       (void)notifier_->InvalidateEntry(item.id, item.name, Notifier::Entry::kExpire).ok();
-      return;
+      return true;
+    case Item::Kind::kRemoved:
+      (void)notifier_->Deleted(item.id, item.child, item.name).ok();
+      (void)notifier_->InvalidateEntry(item.id, item.name, Notifier::Entry::kExpire).ok();
+      return true;
     case Item::Kind::kAll:
-      return SendAll();
+      SendAll();
+      return true;
   }
+  return true;
 }
 
 void Invalidator::SendAll() {

@@ -41,24 +41,30 @@ class Invalidator final : public TreeObserver {
 
  private:
   struct Item {
-    enum class Kind : uint8_t { kAttributes, kData, kEntry, kAll };
+    enum class Kind : uint8_t { kAttributes, kData, kEntry, kRemoved, kAll };
     Kind kind;
     uint64_t id = 0;        // the kernel's
     std::string name = {};  // of the entry in it
+    uint64_t child = 0;     // that is removed
+    int attempts = 0;
   };
   void AddNode(const Tree& tree, NodeId node, Item::Kind kind);
   // A name in a directory: the entry, the listing and the directory's times.
-  void AddName(const Tree& tree, NodeId parent, std::string_view name);
+  void AddName(const Tree& tree, NodeId parent, std::string_view name, NodeId removed = {});
+  uint64_t Find(const Tree& tree, NodeId node) ABSL_LOCKS_EXCLUDED(mu_);  // 0: not known
   void Add(Item item) ABSL_LOCKS_EXCLUDED(mu_);
   void Work() ABSL_LOCKS_EXCLUDED(mu_);
-  void Send(const Item& item);
+  // False: the kernel does not know the inode, although it was told of it.
+  bool Send(const Item& item);
   void SendAll();
+  bool WorthAnotherAttempt(Item& item) ABSL_LOCKS_EXCLUDED(mu_);
   bool HasWork() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) { return stopping_ || !queue_.empty(); }
 
   absl::Mutex mu_;
   InodeTable* inodes_ ABSL_GUARDED_BY(mu_) = nullptr;  // null: nothing is known, nothing to do
   const Notifier* notifier_ = nullptr;                 // set before the thread starts
   std::deque<Item> queue_ ABSL_GUARDED_BY(mu_);
+  std::deque<Item> again_;  // the thread's own: to be sent once more
   uint64_t added_ ABSL_GUARDED_BY(mu_) = 0;
   uint64_t sent_ ABSL_GUARDED_BY(mu_) = 0;
   bool stopping_ ABSL_GUARDED_BY(mu_) = false;

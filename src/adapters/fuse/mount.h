@@ -52,12 +52,19 @@ struct MountSource {
   Volume* volume = nullptr;
 };
 
+// Everything that the dispatcher has a use for.
+inline Wanted MostWanted() {
+  Wanted wanted;
+  wanted.features = wanted.features.With(Feature::kOverIoUring).With(Feature::kSetxattrExt);
+  return wanted;
+}
+
 // Where and how.
 struct ServeOptions {
   std::string mount_point;
   MountOptions mount;
   Profile profile = Profile::kDefault;
-  Wanted wanted;  // of the kernel; tests leave features out
+  Wanted wanted = MostWanted();  // of the kernel; tests leave features out
   TransportOptions transport;
   ControlHandler control;  // may be empty
 };

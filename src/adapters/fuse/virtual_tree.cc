@@ -50,6 +50,10 @@ Attr VirtualTree::AttrOf(const VirtualNode& node) const {
   attr.gid = gid_;
   attr.nlink = file ? 1 : 2;
   attr.atime = attr.mtime = attr.ctime = attr.btime = made_;
+  // A directory of refs looks changed each time: the kernel keeps the listing of one that does not.
+  if (node.what == What::kBranches || node.what == What::kSnapshots) {
+    attr.mtime = attr.ctime = Now();
+  }
   return attr;
 }
 

@@ -14,7 +14,8 @@ namespace {
 
 iovec Part(const void* data, size_t size) { return {const_cast<void*>(data), size}; }
 
-Result<void> Send(int device, int code, std::initializer_list<iovec> body) {
+// Whether the kernel had something of it.
+Result<bool> Tell(int device, int code, std::initializer_list<iovec> body) {
   fuse_out_header header{};
   header.error = code;  // with unique 0 it is a notification, and this its kind
   iovec parts[4] = {Part(&header, sizeof(header))};
@@ -28,26 +29,31 @@ Result<void> Send(int device, int code, std::initializer_list<iovec> body) {
   do {
     sent = ::writev(device, parts, static_cast<int>(count));
   } while (sent < 0 && errno == EINTR);
-  if (sent >= 0) return Ok();
+  if (sent >= 0) return true;
   switch (errno) {
     case ENOENT:
     case ENODEV:
     case ENOTCONN:
     case ECONNABORTED:
-      return Ok();
+      return false;
     default:
       return ErrnoError().WithContext("cannot notify the kernel");
   }
 }
 
+Result<void> Send(int device, int code, std::initializer_list<iovec> body) {
+  AGENTFS_TRY(Tell(device, code, body));
+  return Ok();
+}
+
 }  // namespace
 
-Result<void> Notifier::InvalidateInode(uint64_t node, int64_t offset, int64_t length) const {
+Result<bool> Notifier::InvalidateInode(uint64_t node, int64_t offset, int64_t length) const {
   fuse_notify_inval_inode_out out{};
   out.ino = node;
   out.off = offset;
   out.len = length;
-  return Send(device_, FUSE_NOTIFY_INVAL_INODE, {Part(&out, sizeof(out))});
+  return Tell(device_, FUSE_NOTIFY_INVAL_INODE, {Part(&out, sizeof(out))});
 }
 
 Result<void> Notifier::InvalidateEntry(uint64_t parent, std::string_view name, Entry how) const {

@@ -25,9 +25,10 @@ class Notifier {
       : device_(device), capabilities_(capabilities) {}
 
   // Drops the attributes and the pages of [offset, offset + length); length 0 means to the end.
-  // A negative offset: the attributes only. Dirty pages are written back first.
-  Result<void> InvalidateInode(uint64_t node, int64_t offset, int64_t length) const;
-  Result<void> InvalidateAttributes(uint64_t node) const { return InvalidateInode(node, -1, 0); }
+  // A negative offset: the attributes only. Dirty pages are written back first. False: the kernel
+  // does not know the inode (yet: an answer that tells of it may be on its way).
+  Result<bool> InvalidateInode(uint64_t node, int64_t offset, int64_t length) const;
+  Result<bool> InvalidateAttributes(uint64_t node) const { return InvalidateInode(node, -1, 0); }
 
   enum class Entry : uint8_t {
     kDrop,    // and everything below it

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// How often the kernel asks: each message is a round trip of some microseconds.
+#include <map>
+
+#include "mount_test.h"
+
+namespace agentfs::posix {
+namespace {
+
+class MessagesTest : public MountTest {
+ protected:
+  // The requests that `work` causes, without FORGETs, which nobody waits for: "LOOKUP 1, READ 1".
+  template <typename Work>
+  std::string Messages(const Work& work) {
+    const auto before = Counts();
+    work();
+    std::string text;
+    for (const auto& [operation, count] : Counts()) {
+      if (operation == "FORGET" || operation == "BATCH_FORGET") continue;
+      const auto known = before.find(operation);
+      const uint64_t more = count - (known == before.end() ? 0 : known->second);
+      if (more == 0) continue;
+      text += (text.empty() ? "" : ", ") + operation + " " + std::to_string(more);
+    }
+    return text;
+  }
+  // The first requests of a connection find out what is not to be asked again.
+  void WarmUp() {
+    Write("warm", "x");
+    EXPECT_EQ(Read("warm"), "x");
+    Run("ls; rm warm");
+  }
+
+ private:
+  std::map<std::string, uint64_t> Counts() {
+    std::map<std::string, uint64_t> counts;
+    for (const auto& [operation, count] : rig().mount().Stats().operations) {
+      counts[std::string(operation)] = count;
+    }
+    return counts;
+  }
+};
+
+TEST_F(MessagesTest, NoneForWhatIsKnown) {
+  WriteHostFile(base("f"), "content");
+  volume_options_.watch_base = true;
+  Start(Base::kYes);
+  WarmUp();
+  Read("f");
+  struct stat s {};
+  EXPECT_EQ(::stat(path("f").c_str(), &s), 0);
+  EXPECT_EQ(::stat(path("absent").c_str(), &s), -1);
+  EXPECT_EQ(Messages([&] {
+              EXPECT_EQ(Read("f"), "content");
+              EXPECT_EQ(::stat(path("f").c_str(), &s), 0);
+              EXPECT_EQ(::stat(path("absent").c_str(), &s), -1);
+              EXPECT_EQ(::access(path("f").c_str(), R_OK | W_OK), 0);
+            }),
+            "");
+}
+
+TEST_F(MessagesTest, AListingIsAskedForOnce) {
+  Start();
+  WarmUp();
+  Run("mkdir d; touch d/1 d/2 d/3; ls d; ls d");  // the second asks for the access time
+  EXPECT_EQ(Messages([&] { EXPECT_EQ(Run("ls d"), "1\n2\n3\n"); }), "");
+}
+
+TEST_F(MessagesTest, OpeningAndReadingAnUnknownFile) {
+  Start();
+  WarmUp();
+  Run("mkdir d; echo content > d/f");
+  Remount();
+  WarmUp();
+  struct stat s {};
+  ::stat(path().c_str(), &s);
+  EXPECT_EQ(Messages([&] { EXPECT_EQ(Read("d/f"), "content\n"); }), "LOOKUP 1, READ 1");
+}
+
+TEST_F(MessagesTest, MakingAndWritingAFile) {
+  Start();
+  WarmUp();
+  // The kernel asks about the directory, which it believes changed by itself, and whether the file
+  // has capabilities that a write takes away.
+  EXPECT_EQ(Messages([&] { Write("f", "content"); }),
+            "CREATE 1, GETATTR 1, GETXATTR 1, LOOKUP 1, WRITE 1");
+}
+
+TEST_F(MessagesTest, WritingAKnownFileAgain) {
+  Start();
+  WarmUp();
+  Write("f", "content");
+  const File file(path("f"), O_WRONLY);
+  EXPECT_EQ(Messages([&] {
+              for (int i = 0; i < 10; ++i) EXPECT_EQ(::pwrite(file.fd(), "x", 1, i), 1);
+            }),
+            "WRITE 10");
+}
+
+TEST_F(MessagesTest, RemovingAndRenaming) {
+  Start();
+  WarmUp();
+  Run("touch a b; ls");
+  struct stat s {};
+  ::stat(path().c_str(), &s);
+  EXPECT_EQ(Messages([&] { EXPECT_EQ(::unlink(path("a").c_str()), 0); }), "UNLINK 1");
+  ::stat(path().c_str(), &s);
+  EXPECT_EQ(Messages([&] { EXPECT_EQ(::rename(path("b").c_str(), path("c").c_str()), 0); }),
+            "LOOKUP 1, RENAME 1");
+}
+
+}  // namespace
+}  // namespace agentfs::posix
