@@ -19,7 +19,7 @@ class ProgramsTest : public MountTest {
   void StartOverSources() {
     Shell(base(""),
           "mkdir src; for i in $(seq 60); do echo \"int f$i(void) { return $i; }\" > "
-          "src/f$i.c; done; printf 'all: app\\napp: $(patsubst %.c,%.o,$(wildcard "
+          "src/f$i.c; done; printf 'all: app\\napp: $(patsubst %%.c,%%.o,$(wildcard "
           "src/*.c)) main.o\\n\\tcc -o $@ $^\\n' > Makefile; "
           "echo 'int f7(void); int main(void) { return f7(); }' > main.c");
     Start(Base::kYes);

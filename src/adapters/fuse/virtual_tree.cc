@@ -187,6 +187,8 @@ Result<uint64_t> VirtualTree::CopyRange(const Caller&, Node&, uint64_t, Node&, u
 
 // ---- what is not there
 
+Result<NodeRef> VirtualTree::GetNode(NodeId, const std::string&) { return Error(ENOENT); }
+Result<Named> VirtualTree::NameOf(Node&) { return Error(ENOENT); }
 Result<std::string> VirtualTree::PathOf(Node&) { return Error(ENOENT); }
 Result<std::string> VirtualTree::ReadLink(const Caller&, Node&) { return Error(EINVAL); }
 Result<void> VirtualTree::ReadDirectoryPlus(const Caller&, Node&, uint64_t, const DirAttrVisitor&) {

@@ -72,6 +72,8 @@ class VirtualTree final : public FileSystem {
 
   // ---- and there is nothing more to see
   NodeRef FindNode(NodeId) override { return {}; }
+  Result<NodeRef> GetNode(NodeId, const std::string&) override;
+  Result<Named> NameOf(Node&) override;
   Result<std::string> PathOf(Node&) override;
   Result<std::string> ReadLink(const Caller&, Node&) override;
   Result<void> ReadDirectoryPlus(const Caller&, Node&, uint64_t, const DirAttrVisitor&) override;
