@@ -99,7 +99,9 @@ class Server {
   char byte;
   while (::read(leave, &byte, 1) < 0 && errno == EINTR) {
   }
-  ::_exit(server->Leave() ? 0 : 1);
+  const bool left = server->Leave();
+  server.reset();  // its threads have ended; joined they are no leak either
+  ::_exit(left ? 0 : 1);
 }
 
 std::string ReadToEnd(int fd) {
