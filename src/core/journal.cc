@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/journal.h"
 
+#include <new>
 #include <utility>
 
 #include "absl/time/time.h"
@@ -210,14 +211,25 @@ void Journal::Run() {
 
 void Journal::Cycle(Durability durability) {
   if (failed_ != nullptr && !TryCommit(std::move(failed_), durability)) return;
-  auto pending = Cut();
-  if (hooks_.has_work && hooks_.has_work()) MarkDirty();
+  std::unique_ptr<Pending> pending;
+  try {
+    pending = Cut();
+    if (hooks_.has_work && hooks_.has_work()) MarkDirty();
+  } catch (const std::bad_alloc&) {
+    return Failed(std::move(pending), Error(ENOMEM));
+  }
   (void)TryCommit(std::move(pending), durability);
 }
 
 bool Journal::TryCommit(std::unique_ptr<Pending> pending, Durability durability) {
   if (pending->must_sync) durability = Durability::kSynced;
-  if (Result<void> result = Commit(*pending, durability); !result.ok()) {
+  Result<void> result;
+  try {
+    result = Commit(*pending, durability);
+  } catch (const std::bad_alloc&) {
+    result = Error(ENOMEM);
+  }
+  if (!result.ok()) {
     Failed(std::move(pending), result.error());
     return false;
   }
@@ -242,7 +254,7 @@ std::unique_ptr<Journal::Pending> Journal::Cut() {
 // may get there at any time.
 Result<void> Journal::SyncObjects(Pending& pending, Durability durability) {
   const auto keep = [&](std::vector<std::shared_ptr<BlobObject>>& objects) {
-    for (auto& object : objects) unsynced_objects_.insert(std::move(object));
+    for (const auto& object : objects) unsynced_objects_.insert(object);
     objects.clear();
   };
   keep(pending.overwritten);

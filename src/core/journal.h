@@ -152,6 +152,7 @@ class Journal {
   Result<void> Commit(Pending& pending, Durability durability);
   Result<void> SyncObjects(Pending& pending, Durability durability);
   void Succeeded(std::unique_ptr<Pending> pending, Durability durability);
+  // Null: there was no memory to cut a batch.
   void Failed(std::unique_ptr<Pending> pending, Error error);
   Result<void> AwaitBatch(uint64_t batch, Durability durability);
   // The gate is held, shared or exclusive.

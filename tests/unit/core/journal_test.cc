@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <atomic>
 #include <memory>
+#include <new>
 #include <string>
 #include <thread>
 #include <vector>
@@ -35,6 +36,7 @@ class SlowStore : public FaultyStore {
       mu_.Await(absl::Condition(
           +[](bool* held) { return !*held; }, &held_));
     }
+    if (out_of_memory.exchange(false)) throw std::bad_alloc();
     AGENTFS_TRY(FaultyStore::Commit(batch, durability));
     Seen seen{{}, durability};
     for (const Mutation& mutation : batch.mutations) seen.keys.emplace_back(mutation.key);
@@ -52,6 +54,7 @@ class SlowStore : public FaultyStore {
     return capabilities;
   }
   std::atomic<bool> durable{false};
+  std::atomic<bool> out_of_memory{false};  // the next commit is
   std::vector<Seen> seen() {
     absl::MutexLock lock(&mu_);
     return seen_;
@@ -117,6 +120,28 @@ class JournalTest : public testing::Test {
   std::unique_ptr<SlowStore> store_;
   std::unique_ptr<Journal> journal_;
 };
+
+TEST_F(JournalTest, WithoutMemoryTheCommitFailsAndIsTriedAgain) {
+  store_->out_of_memory = true;
+  Put("a", 1);
+  EXPECT_EQ(journal_->Flush(Durability::kSynced).code(), ENOMEM);
+  EXPECT_TRUE(journal_->Flush(Durability::kSynced).ok());
+  EXPECT_EQ(Value("a"), 1);
+}
+
+TEST_F(JournalTest, WithoutMemoryToCutABatchNothingIsLost) {
+  Journal::Hooks hooks = NoHooks();
+  std::atomic<bool> fail{true};
+  hooks.before_seal = [&] {
+    if (fail.exchange(false)) throw std::bad_alloc();
+  };
+  Start({}, hooks);
+  Put("a", 1);
+  EXPECT_EQ(journal_->Flush(Durability::kSynced).code(), ENOMEM);
+  EXPECT_TRUE(journal_->Flush(Durability::kSynced).ok());
+  EXPECT_EQ(Value("a"), 1);
+  journal_.reset();  // before what its hooks use
+}
 
 TEST_F(JournalTest, CommitsInTheOrderOfTheChanges) {
   std::vector<std::string> expected;
