@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <exception>
 #include <string>
 
 namespace agentfs::fuse {
@@ -78,20 +79,23 @@ Result<std::unique_ptr<DeviceChannel>> DeviceChannel::Open(int device,
       new DeviceChannel(CloneDevice(device), device, std::move(request), std::move(answer)));
 }
 
-ssize_t DeviceChannel::ReadOne(std::span<char> buffer, ReaderGate& gate) {
+ssize_t DeviceChannel::ReadOne(std::span<char> buffer, ReaderGate& gate, bool* last) {
   gate.Enter();
   const ssize_t got = ::read(device_, buffer.data(), buffer.size());
   const int code = errno;
-  gate.Leave();
+  *last = gate.Leave();
   errno = code;
   return got;
 }
 
-void DeviceChannel::Serve(Handler& handler, const WorkerThreads& threads, ReaderGate& gate) {
+void DeviceChannel::Serve(Handler& handler, const WorkerThreads& threads, ReaderGate& gate,
+                          const std::function<void()>& all_busy) {
   const std::span<char> buffer = request_.bytes().subspan(kRequestOffset);
   while (!threads.stopping()) {
-    const ssize_t got = ReadOne(buffer, gate);
+    bool last = false;
+    const ssize_t got = ReadOne(buffer, gate, &last);
     if (got >= static_cast<ssize_t>(sizeof(fuse_in_header))) {
+      if (last) all_busy();
       HandleOne(handler, buffer.first(static_cast<size_t>(got)));
     } else if (got >= 0 || (errno != EINTR && errno != EAGAIN && errno != ENOENT)) {
       break;  // ENODEV: unmounted. Anything else will not get better either.
@@ -115,21 +119,33 @@ Transport::Statistics DeviceChannel::statistics() const {
 Result<std::unique_ptr<Transport>> DeviceTransport::Start(int device,
                                                           const Capabilities& capabilities,
                                                           Handler& handler, size_t threads) {
-  auto transport = std::make_unique<DeviceTransport>();
-  for (size_t i = 0; i < threads; ++i) {
-    AGENTFS_ASSIGN(auto channel, DeviceChannel::Open(device, capabilities));
-    transport->channels_.push_back(std::move(channel));
-  }
-  for (size_t i = 0; i < threads; ++i) {
-    DeviceTransport* self = transport.get();
-    self->threads_.Start("fuse-dev-" + std::to_string(i), [self, &handler, i] {
-      self->channels_[i]->Serve(handler, self->threads_, self->gate_);
-    });
-  }
+  auto transport = std::make_unique<DeviceTransport>(device, capabilities, handler);
+  for (size_t i = 0; i < threads; ++i) AGENTFS_TRY(transport->AddThread());
   return std::unique_ptr<Transport>(std::move(transport));
 }
 
+Result<void> DeviceTransport::AddThread() {
+  absl::MutexLock lock(&mu_);
+  const size_t number = channels_.size();
+  if (number >= kMostThreads) return Error(EAGAIN);
+  AGENTFS_ASSIGN(auto opened, DeviceChannel::Open(device_, capabilities_));
+  DeviceChannel* channel = channels_.emplace_back(std::move(opened)).get();
+  threads_.Start("fuse-dev-" + std::to_string(number), [this, channel] {
+    channel->Serve(handler_, threads_, gate_, [this] { AddThreadIfPossible(); });
+  });
+  return Ok();
+}
+
+// Without another thread the requests that come now are handled later.
+void DeviceTransport::AddThreadIfPossible() noexcept {
+  try {
+    (void)AddThread().ok();
+  } catch (const std::exception&) {
+  }
+}
+
 Transport::Statistics DeviceTransport::statistics() const {
+  absl::MutexLock lock(&mu_);
   Statistics sum;
   for (const auto& channel : channels_) {
     const Statistics one = channel->statistics();

@@ -4,9 +4,12 @@
 #pragma once
 
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <vector>
 
+#include "absl/base/thread_annotations.h"
+#include "absl/synchronization/mutex.h"
 #include "adapters/fuse/transport/page_buffer.h"
 #include "adapters/fuse/transport/reader_gate.h"
 #include "adapters/fuse/transport/transport.h"
@@ -23,8 +26,10 @@ class DeviceChannel {
   static Result<std::unique_ptr<DeviceChannel>> Open(int device, const Capabilities& capabilities);
 
   // Reads and handles requests until the filesystem is gone or `threads` are stopping. Channels
-  // that share a gate take turns in waiting.
-  void Serve(Handler& handler, const WorkerThreads& threads, ReaderGate& gate);
+  // that share a gate take turns in waiting; the one that leaves nobody waiting calls `all_busy`
+  // before it handles its request.
+  void Serve(Handler& handler, const WorkerThreads& threads, ReaderGate& gate,
+             const std::function<void()>& all_busy);
 
   Transport::Statistics statistics() const;  // any thread
 
@@ -34,7 +39,7 @@ class DeviceChannel {
         device_(clone_ ? clone_.get() : device),
         request_(std::move(request)),
         answer_(std::move(answer)) {}
-  ssize_t ReadOne(std::span<char> buffer, ReaderGate& gate);
+  ssize_t ReadOne(std::span<char> buffer, ReaderGate& gate, bool* last);
   void HandleOne(Handler& handler, std::span<const char> request);
 
   Fd clone_;
@@ -45,22 +50,34 @@ class DeviceChannel {
   std::atomic<uint64_t> rejected_ = 0;
 };
 
-// Several threads, each with a channel; each handles what it has read before it reads again.
+// Several threads, each with a channel; each handles what it has read before it reads again. When
+// all do, another is started, up to kMostThreads: requests that wait for a slow disk stall nobody.
 class DeviceTransport : public Transport {
  public:
+  static constexpr size_t kMostThreads = 64;
+
   static Result<std::unique_ptr<Transport>> Start(int device, const Capabilities& capabilities,
                                                   Handler& handler, size_t threads);
+  DeviceTransport(int device, const Capabilities& capabilities, Handler& handler)
+      : device_(device), capabilities_(capabilities), handler_(handler) {}
   ~DeviceTransport() override { threads_.Stop(); }
 
   void Wait() override { threads_.Wait(); }
   void Stop() override { threads_.Stop(); }
   std::string_view name() const override { return "device"; }
-  Statistics statistics() const override;
+  Statistics statistics() const override ABSL_LOCKS_EXCLUDED(mu_);
 
  private:
-  std::vector<std::unique_ptr<DeviceChannel>> channels_;
+  Result<void> AddThread() ABSL_LOCKS_EXCLUDED(mu_);
+  void AddThreadIfPossible() noexcept ABSL_LOCKS_EXCLUDED(mu_);
+
+  const int device_;
+  const Capabilities capabilities_;
+  Handler& handler_;
+  mutable absl::Mutex mu_;
+  std::vector<std::unique_ptr<DeviceChannel>> channels_ ABSL_GUARDED_BY(mu_);
   ReaderGate gate_;
-  WorkerThreads threads_;
+  WorkerThreads threads_;  // last: they use the others
 };
 
 }  // namespace agentfs::fuse

@@ -15,10 +15,11 @@ void ReaderGate::Enter() {
   readers_.fetch_add(1);
 }
 
-void ReaderGate::Leave() {
-  if (readers_.fetch_sub(1) > 1) return;
+bool ReaderGate::Leave() {
+  if (readers_.fetch_sub(1) > 1) return false;
   absl::MutexLock lock(&mu_);
   if (called_ < waiting_) ++called_;
+  return waiting_ == 0;
 }
 
 void ReaderGate::Open() {

@@ -22,7 +22,8 @@ class ReaderGate {
 
   // Waits while enough others read.
   void Enter() ABSL_LOCKS_EXCLUDED(mu_);
-  void Leave() ABSL_LOCKS_EXCLUDED(mu_);
+  // True: nobody reads or is about to, all are handling requests.
+  bool Leave() ABSL_LOCKS_EXCLUDED(mu_);
   // Lets everybody in from now on: there is nothing more to read.
   void Open() ABSL_LOCKS_EXCLUDED(mu_);
 

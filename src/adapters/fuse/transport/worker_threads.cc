@@ -50,14 +50,19 @@ WorkerThreads::~WorkerThreads() {
 void WorkerThreads::Start(const std::string& name, std::function<void()> body) {
   const QuietSignals quiet;
   absl::MutexLock lock(&mu_);
-  ++running_;
   Worker& worker = workers_.emplace_back();
-  worker.thread = std::thread([this, &worker, body = std::move(body)] {
-    body();
-    worker.ended.store(true, std::memory_order_release);
-    absl::MutexLock ending(&mu_);
-    --running_;
-  });
+  try {
+    worker.thread = std::thread([this, &worker, body = std::move(body)] {
+      body();
+      worker.ended.store(true, std::memory_order_release);
+      absl::MutexLock ending(&mu_);
+      --running_;
+    });
+  } catch (...) {
+    workers_.pop_back();
+    throw;
+  }
+  ++running_;
   pthread_setname_np(worker.thread.native_handle(), name.substr(0, 15).c_str());
 }
 

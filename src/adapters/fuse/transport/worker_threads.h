@@ -15,13 +15,14 @@
 namespace agentfs::fuse {
 
 // Threads that wait in the kernel most of the time and can be called out of it. They receive no
-// signal but SIGURG. Any thread but its own may call.
+// signal but SIGURG. Any thread but its own may call, and these Start.
 class WorkerThreads {
  public:
   WorkerThreads() = default;
   ~WorkerThreads();  // stops them
 
-  // `body` must look at stopping() before each wait, and again when a wait ends with EINTR.
+  // `body` must look at stopping() before each wait, and again when a wait ends with EINTR. Throws,
+  // as std::thread does, if there can be no more threads.
   void Start(const std::string& name, std::function<void()> body);
   bool stopping() const { return stopping_.load(std::memory_order_acquire); }
 
