@@ -142,6 +142,7 @@ class ViewNode final : public Node {
   // First what every look at the node needs: it is found in memory far more often than changed.
   State state = State::kUnloaded;
   bool linkable = false;  // made without a name, and may get one
+  bool anchored = false;  // its name is an entry of the layers', not only the base's
   ContentKind kind = ContentKind::kNone;
   uint32_t mode = 0, uid = 0, gid = 0, nlink = 0;
   uint32_t rdev = 0;

@@ -150,6 +150,12 @@ class View final : public FileSystem {
   void DropLink(Journal::Change& change, ViewNode& node, const Timestamp& now);
   void TouchDirectory(Journal::Change& change, ViewNode& directory, const Timestamp& now);
 
+  // ---- view_anchor.cc
+  class Anchor;
+  void AnchorName(ViewNode& node);
+  static bool NeedsAnchorLocked(const ViewNode& node);
+  Result<void> AnchorIn(ViewNode& parent, ViewNode& child);
+
   // ---- view_path.cc
   Result<Named> NameOfLoaded(ViewNode& node);
   Result<std::string> NameIn(ViewNode& parent, ViewNode& child);
@@ -231,6 +237,21 @@ class ABSL_SCOPED_LOCKABLE View::Operation {
 
  private:
   ShardedMutex& mu_;
+};
+
+// Made before the locks of an operation that may change `node`: if that was the first change of a
+// file of the base, the file then gets an entry of its own, and so do the directories above it.
+// Otherwise the person could take the name away in the base, and the branch's version with it.
+class View::Anchor {
+ public:
+  Anchor(View& view, ViewNode& node) : view_(view), node_(node) {}
+  ~Anchor();
+  Anchor(const Anchor&) = delete;
+  Anchor& operator=(const Anchor&) = delete;
+
+ private:
+  View& view_;
+  ViewNode& node_;
 };
 
 }  // namespace agentfs

@@ -90,6 +90,7 @@ Result<Attr> View::SetAttr(const Caller& caller, Node& base_node, const AttrChan
   const bool frees = change.size && *change.size == 0;
   AGENTFS_TRY(Admit(frees ? Growth::kFrees : Growth::kGrows));
   ViewNode& node = AsViewNode(base_node);
+  Anchor anchor(*this, node);
   AGENTFS_ASSIGN(NodeLock lock, NodeLock::Take(nodes_, node, LockMode::kExclusive));
   AGENTFS_TRY(CheckSetAttr(caller, node, change));
   AGENTFS_TRY(nodes_.PrepareRecordLocked(node));
@@ -153,6 +154,7 @@ Result<void> View::SetXattr(const Caller& caller, Node& base_node, std::string_v
   Operation operation(*this);
   AGENTFS_TRY(Admit(Growth::kGrows));
   ViewNode& node = AsViewNode(base_node);
+  Anchor anchor(*this, node);
   AGENTFS_ASSIGN(NodeLock lock, NodeLock::Take(nodes_, node, LockMode::kExclusive));
   AGENTFS_TRY(CheckXattr(caller, node, name, true));
   if (value.size() > kMaxXattrValue) return Error(E2BIG);
@@ -213,6 +215,7 @@ Result<void> View::RemoveXattr(const Caller& caller, Node& base_node, std::strin
   Operation operation(*this);
   AGENTFS_TRY(Admit(Growth::kFrees));
   ViewNode& node = AsViewNode(base_node);
+  Anchor anchor(*this, node);
   AGENTFS_ASSIGN(NodeLock lock, NodeLock::Take(nodes_, node, LockMode::kExclusive));
   AGENTFS_TRY(CheckXattr(caller, node, name, true));
   AGENTFS_TRY(nodes_.PrepareRecordLocked(node));

@@ -65,6 +65,7 @@ Result<size_t> View::Write(const Caller& caller, Node& base_node, uint64_t offse
   Operation operation(*this);
   AGENTFS_TRY(Admit(Growth::kGrows));
   ViewNode& node = AsViewNode(base_node);
+  Anchor anchor(*this, node);
   AGENTFS_ASSIGN(NodeLock lock, NodeLock::Take(nodes_, node, LockMode::kExclusive));
   AGENTFS_TRY(CheckRegular(node));
   Result<size_t> written = io_.WriteLocked(caller, node, offset, data);
@@ -76,6 +77,7 @@ Result<uint64_t> View::Append(const Caller& caller, Node& base_node, std::span<c
   Operation operation(*this);
   AGENTFS_TRY(Admit(Growth::kGrows));
   ViewNode& node = AsViewNode(base_node);
+  Anchor anchor(*this, node);
   AGENTFS_ASSIGN(NodeLock lock, NodeLock::Take(nodes_, node, LockMode::kExclusive));
   AGENTFS_TRY(CheckRegular(node));
   AGENTFS_ASSIGN(Attr attr, nodes_.AttrLocked(node));
@@ -89,6 +91,7 @@ Result<void> View::Allocate(const Caller& caller, Node& base_node, AllocateMode 
   Operation operation(*this);
   AGENTFS_TRY(Admit(mode == AllocateMode::kPunchHole ? Growth::kFrees : Growth::kGrows));
   ViewNode& node = AsViewNode(base_node);
+  Anchor anchor(*this, node);
   AGENTFS_ASSIGN(NodeLock lock, NodeLock::Take(nodes_, node, LockMode::kExclusive));
   if (node.IsDirectory()) return Error(EISDIR);
   if (!node.IsRegular()) return Error(ENODEV);
@@ -123,6 +126,7 @@ Result<uint64_t> View::CopyRange(const Caller& caller, Node& source, uint64_t so
   {
     Operation operation(*this);
     AGENTFS_TRY(Admit(Growth::kGrows));
+    Anchor anchor(*this, AsViewNode(target));
     AGENTFS_ASSIGN(const bool shared, io_.CloneRange(caller, AsViewNode(source), source_offset,
                                                      AsViewNode(target), target_offset, length));
     if (shared) {

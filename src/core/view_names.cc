@@ -147,6 +147,7 @@ void View::SetEntry(Journal::Change& change, ViewNode& parent, std::string_view 
     entry->shadows = true;
   }
   AsViewNode(*child).parent = parent.id();
+  AsViewNode(*child).anchored = true;
   entry->id = child->id();
   entry->layer = open;
   entry->type = static_cast<uint8_t>(type >> 12);
@@ -257,6 +258,7 @@ Result<Found> View::MakeNew(const Caller& caller, Node& parent_node, std::string
   AGENTFS_TRY(CheckNewName(name));
   AGENTFS_TRY(Admit(Growth::kGrows));
   ViewNode& parent = AsViewNode(parent_node);
+  Anchor anchor(*this, parent);
   AGENTFS_ASSIGN(NodeLock lock, LockDirectory(parent, LockMode::kExclusive));
   AGENTFS_TRY(CheckAccess(caller, parent, X_OK));
   AGENTFS_ASSIGN(Name found, FindName(parent, name));
@@ -336,6 +338,7 @@ Result<Attr> View::Link(const Caller& caller, Node& target, Node& parent_node,
   AGENTFS_TRY(Admit(Growth::kGrows));
   ViewNode& parent = AsViewNode(parent_node);
   ViewNode& node = AsViewNode(target);
+  Anchor parent_anchor(*this, parent), anchor(*this, node);
   bool is_directory = false;  // which must not be locked after `parent`: it may be above it
   {
     AGENTFS_ASSIGN(NodeLock lock, NodeLock::Take(nodes_, node, LockMode::kShared));
@@ -393,6 +396,7 @@ Result<void> View::RemoveName(const Caller& caller, Node& parent_node, std::stri
   AGENTFS_TRY(Admit(Growth::kFrees));
   NodeRef ref;  // released after the locks
   ViewNode& parent = AsViewNode(parent_node);
+  Anchor anchor(*this, parent);
   AGENTFS_ASSIGN(NodeLock lock, LockDirectory(parent, LockMode::kExclusive));
   AGENTFS_TRY(CheckAccess(caller, parent, X_OK));
   AGENTFS_ASSIGN(Name found, FindName(parent, name));

@@ -202,6 +202,7 @@ void ViewNodes::FillFromRecord(ViewNode& node, NodeRecord record, LayerId layer)
   node.kind = record.kind;
   node.content_id = record.content;
   node.stored = record.stored;
+  node.anchored = true;
   node.layer = layer;
   node.base.reset();
   if (record.has_base) {

@@ -340,6 +340,7 @@ void ViewNodes::Reset(Layer* layer, uint64_t batch) {
     node.xattrs.Forget();
     node.layer = LayerId();
     node.born = LayerId();
+    node.anchored = false;
     node.slot = nullptr;
     node.state = ViewNode::State::kUnloaded;
   }

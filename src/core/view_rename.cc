@@ -49,6 +49,7 @@ Result<void> View::Rename(const Caller& caller, Node& parent_node, std::string_v
   AGENTFS_TRY(Admit(Growth::kGrows));
   RenameSide from{AsViewNode(parent_node), name, {}, {}};
   RenameSide to{AsViewNode(new_parent_node), new_name, {}, {}};
+  Anchor from_anchor(*this, from.parent), to_anchor(*this, to.parent);
   if (&from.parent == &to.parent) {
     AGENTFS_ASSIGN(NodeLock lock, LockDirectory(from.parent, LockMode::kExclusive));
     return RenameLocked(caller, from, to, mode);

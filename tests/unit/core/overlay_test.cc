@@ -421,5 +421,50 @@ TEST_F(OverlayTest, SymbolicLinksOfTheBaseAreNotFollowedOutOfIt) {
   EXPECT_EQ(fs->Stat("out/passwd").code(), ENOENT);
 }
 
+// ---- 7, the other way round: what nobody touched follows the base, what was changed stays
+
+TEST_F(OverlayTest, ChangedFilesStayWhenTheBaseLosesThem) {
+  BaseDirectory("d");
+  BaseDirectory("d/e");
+  BaseFile("d/e/written", "base's");
+  BaseFile("d/e/chmodded", "base's");
+  BaseFile("d/e/untouched", "base's");
+  BaseFile("top", "base's");
+  OpenOverBase(Backing::kSqlite);
+  auto fs = Branch();
+  Get(fs->WriteFile("d/e/written", "branch's"));
+  Get(fs->WriteFile("d/e/new", "branch's"));
+  Get(Get(fs->Open("top", O_WRONLY | O_APPEND))->Write(6, "+"));
+  std::filesystem::remove_all(base("d"));
+  std::filesystem::remove(base("top"));
+  for (int round = 0; round < 2; ++round) {
+    EXPECT_EQ(Names(*fs, "d/e"), (std::vector<std::string>{"new", "written"}));
+    EXPECT_EQ(Get(fs->ReadFile("d/e/written")), "branch's");
+    EXPECT_EQ(Get(fs->ReadFile("d/e/new")), "branch's");
+    EXPECT_EQ(Get(fs->ReadFile("top")), "base's+");
+    fs.reset();
+    Reopen();
+    fs = Branch();
+  }
+}
+
+TEST_F(OverlayTest, ChangedFilesStayWhenTheBaseReplacesThem) {
+  BaseFile("f", "base's");
+  BaseFile("g", "base's");
+  OpenOverBase();
+  auto fs = Branch();
+  Get(fs->WriteFile("f", "branch's"));
+  EXPECT_EQ(Get(fs->ReadFile("g")), "base's");
+  for (const char* name : {"f", "g"}) {
+    BaseFile("saved", "a person's");
+    ASSERT_EQ(::rename(base("saved").c_str(), base(name).c_str()), 0);
+  }
+  EXPECT_EQ(Get(fs->ReadFile("f")), "branch's");
+  EXPECT_EQ(Get(fs->ReadFile("g")), "a person's");
+  Get(fs->Unlink("f"));
+  EXPECT_EQ(fs->Stat("f").code(), ENOENT);
+  ExpectClean();
+}
+
 }  // namespace
 }  // namespace agentfs
