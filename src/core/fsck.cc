@@ -78,7 +78,8 @@ Result<void> Checker::ReadNodes() {
     ++report_.rows_checked;
     const auto key = ParseNodeKey(row.key);
     Version version;
-    if (!key || !DecodeNode(row.value, &version.record)) {
+    const bool read = key && DecodeNode(row.value, &version.record);
+    if (!read || (version.record.has_base && volume_.base == nullptr)) {
       if (Report("a row of table nodes cannot be read", true)) {
         Delete(tables::kNodes, std::string(row.key));
       }

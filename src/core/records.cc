@@ -127,7 +127,9 @@ bool DecodeNode(std::string_view value, NodeRecord* r) {
   r->has_base = in.Int() != 0;
   r->base_path = std::string(in.Bytes());
   r->target = std::string(in.Bytes());
-  return in.ok() && in.AtEnd() && kind <= 3 && r->size <= kMaxFileSize;
+  const bool needs_base = r->kind == ContentKind::kBase || r->base_end != 0;
+  return in.ok() && in.AtEnd() && kind <= 3 && r->size <= kMaxFileSize &&
+         (r->has_base || !needs_base);
 }
 
 RowValue EncodeEntry(NodeId node, uint32_t type) {

@@ -2,12 +2,14 @@
 //
 // fsck of what a volume needs to be opened: its counters, layers, branches and snapshots.
 #include <algorithm>
+#include <bit>
 #include <map>
 #include <set>
 #include <utility>
 
 #include "agentfs/volume.h"
 #include "base/clock.h"
+#include "core/content_layout.h"
 #include "core/records.h"
 #include "core/volume_impl.h"
 #include "store/codec.h"
@@ -42,6 +44,7 @@ class TableMender {
   bool ReadLayer(const RowView& row);
   bool ReadBranch(const RowView& row);
   bool ReadSnapshot(const RowView& row);
+  Result<void> MendChunkSize();
   Result<void> FindLayersOfRows();
   void DropImpossibleNames();
   Result<void> MendLayers();
@@ -67,7 +70,8 @@ class TableMender {
   std::map<uint64_t, SnapshotRecord> snapshots_;
   std::set<LayerId> with_rows_;  // layers that nodes have rows in
   uint64_t next_layer_ = 0;      // 0: not known
-  bool names_lost_ = false;      // a name of a layer, or a layer, is not known any more
+  bool chunk_size_read_ = false;
+  bool names_lost_ = false;  // a name of a layer, or a layer, is not known any more
 };
 
 // ---- reading
@@ -87,7 +91,9 @@ Result<void> TableMender::Read(TableId table, const std::function<bool(const Row
 bool TableMender::ReadMeta(const RowView& row) {
   int64_t value = 0;
   if (!DecodeInt(row.value, &value) || value < 0) return false;
-  if (KeyReader(row.key).Bytes() == "next_layer") next_layer_ = static_cast<uint64_t>(value);
+  const std::string name(KeyReader(row.key).Bytes());
+  if (name == kChunkSizeName) return chunk_size_read_ = ContentLayout::IsChunkSize(value);
+  if (name == "next_layer") next_layer_ = static_cast<uint64_t>(value);
   return true;
 }
 
@@ -129,6 +135,22 @@ Result<void> TableMender::ReadAll() {
   AGENTFS_TRY(Read(
       tables::kSnapshots, [this](const RowView& row) { return ReadSnapshot(row); }, "snapshots"));
   return FindLayersOfRows();
+}
+
+// Chunks of another size would not be found again: it is taken from the largest there is.
+Result<void> TableMender::MendChunkSize() {
+  if (chunk_size_read_) return Ok();
+  uint64_t largest = 0;
+  AGENTFS_TRY(store_.Scan(ScanRange{tables::kData, "", {}, {}, Order::kAscending, false},
+                          [&](const RowView& row) {
+                            largest = std::max<uint64_t>(largest, row.blob.size());
+                            return Visit::kContinue;
+                          }));
+  const uint64_t size =
+      std::clamp<uint64_t>(std::bit_ceil(largest), kDefaultChunkSize, kMaxChunkSize);
+  Report("the size of chunks is lost; the largest says that it is " + std::to_string(size));
+  repairs_.Put(tables::kMeta, NameKey(kChunkSizeName), EncodeInt(static_cast<int64_t>(size)));
+  return Ok();
 }
 
 // One short scan for each layer.
@@ -321,6 +343,7 @@ Result<void> TableMender::Run() {
   AGENTFS_TRY(ReadAll());
   const bool empty = report_.rows_checked == 0 && with_rows_.empty();
   if (empty) return Ok();  // opening makes a new volume
+  AGENTFS_TRY(MendChunkSize());
   DropImpossibleNames();
   AGENTFS_TRY(MendLayers());
   MendSnapshotNames();

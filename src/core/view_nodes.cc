@@ -176,7 +176,8 @@ Result<bool> ViewNodes::LoadRecordLocked(ViewNode& node) {
                  FindNearest(tables::kNodes, KeyInt(node.id().value),
                              [&](const RowView& row, LayerId row_layer) -> Result<void> {
                                layer = row_layer;
-                               if (!DecodeNode(row.value, &record)) {
+                               if (!DecodeNode(row.value, &record) ||
+                                   (record.has_base && volume_.base == nullptr)) {
                                  return Damaged("nodes", node.id());
                                }
                                return Ok();

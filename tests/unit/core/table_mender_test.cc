@@ -7,6 +7,7 @@
 
 #include "agentfs/files.h"
 #include "agentfs/stores.h"
+#include "core/content_layout.h"
 #include "core/records.h"
 #include "core_rig.h"
 
@@ -187,6 +188,15 @@ TEST_F(TableMenderTest, DamagedCountersAreFoundAnew) {
   Write("main", "/new");
   EXPECT_EQ(Names("main"), (Strings{"in-main", "new", "shared"}));
   EXPECT_EQ(Names("work"), (Strings{"in-work", "shared"}));
+  ExpectClean();
+}
+
+TEST_F(TableMenderTest, ALostChunkSizeIsTakenFromTheChunks) {
+  const std::string large = posix::Pattern(60'000);
+  Get(Files(Get(volume().OpenBranch("main"))).WriteBytes("/large", large));
+  DamageAndRepair(
+      [&](Batch& batch) { batch.Put(tables::kMeta, NameKey(kChunkSizeName), EncodeInt(12345)); });
+  EXPECT_EQ(Get(Files(Get(volume().OpenBranch("main"))).ReadBytes("/large")), large);
   ExpectClean();
 }
 
