@@ -1,51 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <map>
 #include <nlohmann/json.hpp>
 
+#include "adapters/control/json.h"
 #include "cli/commands.h"
 #include "cli/context.h"
 #include "cli/session.h"
 
 namespace agentfs::cli {
-namespace {
 
 using Json = nlohmann::ordered_json;
-
-// The names of the snapshots by the layers that they name.
-std::map<LayerId, std::string> SnapshotNames(Volume& volume) {
-  std::map<LayerId, std::string> names;
-  for (const SnapshotInfo& snapshot : volume.ListSnapshots()) names[snapshot.layer] = snapshot.name;
-  return names;
-}
-
-// What the branch stands on, as far as it has a name.
-std::string StandsOn(const BranchInfo& branch, const std::map<LayerId, std::string>& snapshots) {
-  if (!branch.parent) return "base";
-  auto it = snapshots.find(branch.parent);
-  return it == snapshots.end() ? "" : it->second;
-}
-
-Json ToJson(const BranchInfo& branch, const std::map<LayerId, std::string>& snapshots) {
-  const std::string on = StandsOn(branch, snapshots);
-  return {{"name", branch.name},
-          {"on", on.empty() ? Json() : Json(on)},
-          {"layer", branch.layer.value},
-          {"parent", branch.parent.value},
-          {"created", FormatTime(branch.created)},
-          {"in_use", branch.in_use}};
-}
-
-}  // namespace
 
 Result<int> RunBranchCreate(Context& context, const BranchOptions& options) {
   AGENTFS_ASSIGN(auto session, Session::Open(context, Access::kWrite));
   AGENTFS_ASSIGN(BranchInfo branch,
                  context.Explain("branch", options.name,
-                                 session->volume().CreateBranch(options.name, options.from)));
-  const auto snapshots = SnapshotNames(session->volume());
+                                 session->operations().CreateBranch(options.name, options.from)));
+  const Json json = control::BranchJson(session->volume(), branch);
   AGENTFS_TRY(session->Close());
   if (context.json) {
-    AGENTFS_TRY(context.PrintJson(ToJson(branch, snapshots)));
+    AGENTFS_TRY(context.PrintJson(json));
   } else {
     AGENTFS_TRY(context.Print(branch.name + "\n"));
   }
@@ -55,15 +28,13 @@ Result<int> RunBranchCreate(Context& context, const BranchOptions& options) {
 Result<int> RunBranchList(Context& context, const BranchOptions&) {
   AGENTFS_ASSIGN(auto session, Session::Open(context, Access::kRead));
   const auto branches = session->volume().ListBranches();
-  const auto snapshots = SnapshotNames(session->volume());
+  const Json json = control::BranchesJson(session->volume());
   AGENTFS_TRY(session->Close());
-  Json json = Json::array();
   std::vector<std::vector<std::string>> rows;
-  for (const BranchInfo& branch : branches) {
-    json.push_back(ToJson(branch, snapshots));
-    const std::string on = StandsOn(branch, snapshots);
-    rows.push_back({branch.name, on.empty() ? "-" : on, FormatLocalTime(branch.created),
-                    branch.in_use ? "yes" : "no"});
+  for (size_t i = 0; i < branches.size() && i < json.size(); ++i) {
+    const Json& on = json[i]["on"];
+    rows.push_back({branches[i].name, on.is_null() ? "-" : on.get<std::string>(),
+                    FormatLocalTime(branches[i].created), branches[i].in_use ? "yes" : "no"});
   }
   if (context.json) {
     AGENTFS_TRY(context.PrintJson(json));
@@ -75,7 +46,7 @@ Result<int> RunBranchList(Context& context, const BranchOptions&) {
 
 Result<int> RunBranchDelete(Context& context, const BranchOptions& options) {
   AGENTFS_ASSIGN(auto session, Session::Open(context, Access::kWrite));
-  auto deleted = session->volume().DeleteBranch(options.name);
+  auto deleted = session->operations().DeleteBranch(options.name);
   if (deleted.code() == ENOENT && options.force) deleted = Ok();
   AGENTFS_TRY(context.Explain("branch", options.name, std::move(deleted)));
   AGENTFS_TRY(session->Close());

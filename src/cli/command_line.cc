@@ -8,6 +8,7 @@
 
 #include "cli/commands.h"
 #include "cli/fs_commands.h"
+#include "cli/server/server.h"
 
 namespace agentfs::cli {
 namespace {
@@ -24,9 +25,10 @@ CLI::App& AddCommand(CLI::App& app, const std::string& name, const std::string& 
 // Parsing the command chooses it; nothing runs before the whole command line was understood.
 template <typename Options>
 void Choose(CLI::App& app, Context& context, std::shared_ptr<Options> options,
-            Result<int> (*run)(Context&, const Options&)) {
-  app.callback([&context, options, run] {
+            Result<int> (*run)(Context&, const Options&), Place place = Place::kServer) {
+  app.callback([&context, options, run, place] {
     context.command = [&context, options, run] { return run(context, *options); };
+    context.place = place;
   });
 }
 
@@ -48,7 +50,7 @@ void AddInit(CLI::App& app, Context& context) {
       ->type_name("FILE")
       ->excludes(directory)
       ->excludes(state);
-  Choose(init, context, options, RunInit);
+  Choose(init, context, options, RunInit, Place::kClient);
 }
 
 void AddSnapshot(CLI::App& app, Context& context) {
@@ -124,6 +126,55 @@ void AddFsck(CLI::App& app, Context& context) {
       return RunFsck(context, *repair ? Repair::kYes : Repair::kNo);
     };
   });
+}
+
+void AddMount(CLI::App& app, Context& context) {
+  CLI::App& mount = AddCommand(app, "mount", "Show a branch or a snapshot at a directory",
+                               "  agentfs mount /mnt/work\n"
+                               "  agentfs mount /mnt/old --snapshot before-refactor\n"
+                               "  agentfs mount /mnt/work --branch experiment --foreground");
+  auto options = std::make_shared<MountCommand>();
+  mount.add_option("MOUNTPOINT", options->point, "A directory")->required()->type_name("");
+  auto* branch =
+      mount.add_option("--branch", options->branch, "The branch (default: main)")->type_name("B");
+  mount.add_option("--snapshot", options->snapshot, "A snapshot or base, read-only")
+      ->type_name("S")
+      ->excludes(branch);
+  mount.add_flag("--foreground", options->foreground, "Stay, and unmount at Ctrl-C");
+  mount.add_flag("--allow-other", options->allow_other, "Other users may use it too");
+  mount.add_option("--profile", options->profile, "default, or bulk: large files at full speed")
+      ->type_name("P")
+      ->check(CLI::IsMember({"default", "bulk"}));
+  mount.add_flag("--read-only", options->read_only, "Nothing can be changed through it");
+  Choose(mount, context, options, RunMount, Place::kClient);
+}
+
+void AddUnmount(CLI::App& app, Context& context) {
+  CLI::App& unmount =
+      AddCommand(app, "umount", "Unmount a view; everything is saved when it returns",
+                 "  agentfs umount /mnt/work\n  agentfs umount --all");
+  auto options = std::make_shared<UnmountCommand>();
+  auto* point = unmount.add_option("MOUNTPOINT", options->point, "Where it is mounted");
+  point->type_name("");
+  auto* all = unmount.add_flag("--all", options->all, "Every mount of the workspace");
+  all->excludes(point);
+  unmount.add_flag("--force", options->force, "Even if it is in use: the users get errors");
+  Choose(unmount, context, options, RunUnmount, Place::kClient);
+}
+
+void AddStatus(CLI::App& app, Context& context) {
+  CLI::App& status = AddCommand(app, "status", "What the workspace is, has and is used for",
+                                "  agentfs status\n  agentfs status --json");
+  status.callback([&context] { context.command = [&context] { return RunStatus(context); }; });
+}
+
+// Started by `mount`, not by people.
+void AddServe(CLI::App& app, Context& context) {
+  CLI::App& serve = AddCommand(app, "serve", "Hold the workspace for its mounts", "");
+  serve.group("");
+  auto options = std::make_shared<ServeOptions>();
+  serve.add_option("--ready", options->ready, "Where to tell that it is ready");
+  Choose(serve, context, options, RunServe, Place::kClient);
 }
 
 // Adds the commands below `fs`, which differ in their options and share where they work.
@@ -257,7 +308,10 @@ void AddFs(CLI::App& app, Context& context) {
 
 void AddVersion(CLI::App& app, Context& context) {
   CLI::App& version = AddCommand(app, "version", "Print the version", "");
-  version.callback([&context] { context.command = [&context] { return RunVersion(context); }; });
+  version.callback([&context] {
+    context.command = [&context] { return RunVersion(context); };
+    context.place = Place::kClient;
+  });
 }
 
 constexpr const char* kAbout =
@@ -281,6 +335,10 @@ void Build(CLI::App& app, Context& context) {
   app.set_version_flag("--version", "agentfs " AGENTFS_VERSION);
   app.footer(kExitHelp);
   AddInit(app, context);
+  AddMount(app, context);
+  AddUnmount(app, context);
+  AddStatus(app, context);
+  AddServe(app, context);
   AddFs(app, context);
   AddSnapshot(app, context);
   AddBranch(app, context);

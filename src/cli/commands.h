@@ -35,6 +35,19 @@ Result<int> RunBranchCreate(Context& context, const BranchOptions& options);
 Result<int> RunBranchList(Context& context, const BranchOptions& options);
 Result<int> RunBranchDelete(Context& context, const BranchOptions& options);
 
+struct MountCommand {
+  std::string point, branch, snapshot;
+  std::string profile = "default";
+  bool foreground = false, allow_other = false, read_only = false;
+};
+Result<int> RunMount(Context& context, const MountCommand& command);
+struct UnmountCommand {
+  std::string point;
+  bool all = false, force = false;
+};
+Result<int> RunUnmount(Context& context, const UnmountCommand& command);
+
+Result<int> RunStatus(Context& context);
 Result<int> RunGc(Context& context);
 enum class Repair : bool { kNo, kYes };
 Result<int> RunFsck(Context& context, Repair repair);

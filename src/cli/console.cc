@@ -40,7 +40,11 @@ Result<void> Console::WriteAll(int fd, std::string_view data) {
       if (errno == EAGAIN) ::poll(&wait, 1, -1);
       continue;
     }
-    if (n < 0) return Error(errno);
+    if (n < 0) {
+      const int code = errno;
+      broken_pipe_ |= code == EPIPE && fd == streams_.out;
+      return Error(code);
+    }
     data.remove_prefix(static_cast<size_t>(n));
   }
   return Ok();
@@ -68,7 +72,9 @@ Result<void> Console::Flush() {
 void Console::WriteError(std::string_view text) { (void)WriteAll(streams_.err, text); }
 
 Result<size_t> Console::Read(std::span<char> out) {
-  size_t done = 0;
+  size_t done = std::min(given_back_.size(), out.size());
+  given_back_.copy(out.data(), done);
+  given_back_.erase(0, done);
   while (done < out.size()) {
     AGENTFS_TRY(WaitFor(streams_.in, POLLIN));
     const ssize_t n = ::read(streams_.in, out.data() + done, out.size() - done);

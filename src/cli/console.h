@@ -36,6 +36,11 @@ class Console {
   void WriteError(std::string_view text);
   // Fills `out` as far as the input goes; fewer bytes than asked for mean the end.
   Result<size_t> Read(std::span<char> out);
+  // Puts back what was read, for who reads next.
+  void GiveBack(std::string data) { given_back_ = std::move(data); }
+  bool has_given_back() const { return !given_back_.empty(); }
+  // Whether nobody reads the output any more.
+  bool broken_pipe() const { return broken_pipe_; }
 
  private:
   Result<void> WriteAll(int fd, std::string_view data);
@@ -43,6 +48,8 @@ class Console {
 
   const Streams streams_;
   std::string buffer_;
+  std::string given_back_;
+  bool broken_pipe_ = false;
 };
 
 }  // namespace agentfs::cli

@@ -6,17 +6,13 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
-#include <cstring>
 #include <ctime>
 #include <nlohmann/json.hpp>
 
+#include "adapters/control/json.h"
+
 namespace agentfs::cli {
 namespace {
-
-std::string ErrnoName(int code) {
-  const char* name = ::strerrorname_np(code);
-  return name ? name : std::to_string(code);
-}
 
 // How wide a text is on a terminal, nearly: bytes that begin a UTF-8 character.
 size_t Width(std::string_view text) {
@@ -55,8 +51,7 @@ int StatusOf(const Error& error) {
 Result<void> Context::Print(std::string_view text) const { return console->Write(text); }
 
 Result<void> Context::PrintJson(const nlohmann::ordered_json& document) const {
-  // Names are bytes and JSON is UTF-8: what is none becomes U+FFFD.
-  return Print(document.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
+  return Print(control::Dump(document) + "\n");
 }
 
 void Context::Notice(std::string_view text) const {
@@ -82,11 +77,11 @@ Result<void> Context::PrintTable(const std::vector<std::string>& header,
   return Print(text);
 }
 
-int Context::Run() {
-  auto status = command();
-  if (!status.ok()) return Report(status.error());
+int Context::Finish(const Result<int>& status) {
+  if (!status.ok()) return console->broken_pipe() ? kFailed : Report(status.error());
   auto flushed = console->Flush();
-  return flushed.ok() ? *status : Report(flushed.error());
+  if (flushed.ok()) return *status;
+  return console->broken_pipe() ? kFailed : Report(flushed.error());
 }
 
 int Context::Report(const Error& error) const {
@@ -95,9 +90,7 @@ int Context::Report(const Error& error) const {
   if (!error.remedy().empty()) text += std::string(error.remedy()) + "\n";
   console->WriteError(text);
   if (json) {
-    nlohmann::ordered_json detail = {{"code", ErrnoName(error.code())},
-                                     {"message", error.message()}};
-    if (!error.remedy().empty()) detail["remedy"] = error.remedy();
+    nlohmann::ordered_json detail = control::ErrorJson(error);
     if (!failed_path.empty()) detail["path"] = failed_path;
     (void)PrintJson({{"error", detail}});
     (void)console->Flush();

@@ -31,6 +31,9 @@ enum ExitStatus : int {
 
 class OpenWorkspace;
 
+// Where a command runs when the workspace has a server.
+enum class Place : uint8_t { kServer, kClient };
+
 struct Context {
   std::string workspace;  // --workspace; empty: not given
   bool json = false;
@@ -46,6 +49,10 @@ struct Context {
 
   // Set by the parser: what the command line asks for. The value is the exit status.
   std::function<Result<int>()> command;
+  Place place = Place::kServer;
+  // Set by a session that could not be opened because a server has the workspace by now: the
+  // command has done nothing, and is to be forwarded.
+  bool server_appeared = false;
   // The path that the error is about, for JSON.
   std::string failed_path;
 
@@ -68,7 +75,8 @@ struct Context {
                           const std::vector<std::vector<std::string>>& rows) const;
 
   // Runs the command, reports its error if it has one, and gives the exit status.
-  int Run();
+  int Run() { return Finish(command()); }
+  int Finish(const Result<int>& status);
   // Reports an error as the contract says, and gives the exit status for it.
   int Report(const Error& error) const;
 };

@@ -91,19 +91,23 @@ Result<int> Put(Context& context, const FsOptions& options, How how) {
     all = n < head.size() - before;
     head.resize(before + n);
   }
-  return WithFiles(context, options.view, Access::kWrite, [&](const Files& files) -> Result<int> {
-    auto write = [&]() -> Result<void> {
-      AGENTFS_TRY(how == How::kReplace ? files.WriteBytes(path, head) : files.Append(path, head));
-      return all ? Ok() : AppendRest(*context.console, files, path);
-    };
-    auto written = Suggest(write(), ENOENT, "'agentfs fs mkdir -p' makes missing directories");
-    AGENTFS_TRY(context.Explain("cannot write", path, std::move(written)));
-    if (context.json) {
-      AGENTFS_ASSIGN(FileEntry entry, files.Entry(path, FollowLinks::kYes));
-      AGENTFS_TRY(context.PrintJson(EntryJson(files, entry)));
-    }
-    return kDone;
-  });
+  auto done =
+      WithFiles(context, options.view, Access::kWrite, [&](const Files& files) -> Result<int> {
+        auto write = [&]() -> Result<void> {
+          AGENTFS_TRY(how == How::kReplace ? files.WriteBytes(path, head)
+                                           : files.Append(path, head));
+          return all ? Ok() : AppendRest(*context.console, files, path);
+        };
+        auto written = Suggest(write(), ENOENT, "'agentfs fs mkdir -p' makes missing directories");
+        AGENTFS_TRY(context.Explain("cannot write", path, std::move(written)));
+        if (context.json) {
+          AGENTFS_ASSIGN(FileEntry entry, files.Entry(path, FollowLinks::kYes));
+          AGENTFS_TRY(context.PrintJson(EntryJson(files, entry)));
+        }
+        return kDone;
+      });
+  if (context.server_appeared) context.console->GiveBack(std::move(head));
+  return done;
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include "cli/commands.h"
 #include "cli/context.h"
 #include "cli/open_workspace.h"
+#include "cli/server/lock_or_server.h"
 
 namespace agentfs::cli {
 namespace {
@@ -44,8 +45,13 @@ Result<int> RunInit(Context& context, const InitOptions& asked) {
   if (options.bare.empty() && options.directory.empty()) options.directory = ".";
   auto workspace = PrepareWorkspace(options);
   if (!workspace.ok()) return workspace.error().WithContext("init");
-  AGENTFS_ASSIGN(WorkspaceLock lock, LockWorkspace(*workspace));
-  AGENTFS_ASSIGN(auto open, OpenWorkspace::Open(*workspace, std::move(lock), Missing::kCreate));
+  AGENTFS_ASSIGN(auto lock, LockOrFindServer(*workspace));
+  if (!lock) {
+    // What has a server is there already.
+    AGENTFS_TRY(Tell(context, *workspace, false));
+    return kDone;
+  }
+  AGENTFS_ASSIGN(auto open, OpenWorkspace::Open(*workspace, std::move(*lock), Missing::kCreate));
   if (open->created() && workspace->layout.base.empty()) AGENTFS_TRY(OwnRoot(context, *open));
   AGENTFS_TRY(open->Close());
   AGENTFS_TRY(Tell(context, *workspace, open->created()));

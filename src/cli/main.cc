@@ -4,14 +4,24 @@
 
 #include "cli/command_line.h"
 #include "cli/context.h"
+#include "cli/server/forward.h"
 
 namespace agentfs::cli {
 namespace {
 
 int Main(int argc, char** argv) {
   Context context;
-  if (auto status = ParseCommandLine({argv + 1, argv + argc}, context)) return *status;
-  return context.Run();
+  const std::vector<std::string> arguments(argv + 1, argv + argc);
+  if (auto status = ParseCommandLine(arguments, context)) return *status;
+  if (context.place == Place::kClient) return context.Run();
+  for (;;) {
+    auto forwarded = ForwardToServer(context, arguments);
+    if (!forwarded.ok()) return context.Report(forwarded.error());
+    if (*forwarded) return **forwarded;
+    context.server_appeared = false;
+    auto status = context.command();
+    if (!context.server_appeared) return context.Finish(status);
+  }
 }
 
 }  // namespace

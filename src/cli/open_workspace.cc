@@ -1,11 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/open_workspace.h"
 
+#include <linux/magic.h>
+#include <sys/vfs.h>
+
+#include <cstdlib>
 #include <filesystem>
 
+#include "adapters/fuse/transport/mount_point.h"
 #include "agentfs/base_fs.h"
 #include "agentfs/blob_store.h"
 #include "agentfs/stores.h"
+#include "cli/context.h"
+#include "cli/server/mount_record.h"
+#include "sys/mount_table.h"
 
 namespace agentfs::cli {
 namespace {
@@ -24,12 +32,47 @@ Result<std::unique_ptr<Store>> OpenStore(const Workspace& workspace, Missing mis
   return store;
 }
 
+std::string Environment(const char* name) {
+  const char* value = std::getenv(name);
+  return value ? value : "";
+}
+
+// A mount of ours looks like a workspace, because it has .agentfs/: its source is the real one.
+std::string SourceOfMount(const std::string& path) {
+  struct statfs fs;
+  if (::statfs(path.c_str(), &fs) == 0 && fs.f_type != FUSE_SUPER_MAGIC) return path;
+  auto table = ReadMountTable();
+  if (!table.ok()) return path;
+  std::string source = path;
+  for (const MountEntry& entry : *table) {
+    if (entry.point == path && entry.type == fuse::kFilesystemType) source = entry.source;
+  }
+  return source;
+}
+
 }  // namespace
+
+Result<Workspace> LocateWorkspace(const Context& context) {
+  std::error_code ignored;
+  WorkspaceHint hint;
+  hint.option = context.workspace;
+  hint.environment = Environment("AGENTFS_WORKSPACE");
+  hint.current_directory = std::filesystem::current_path(ignored);
+  AGENTFS_ASSIGN(WorkspacePlace place, FindWorkspace(hint));
+  const std::string source = SourceOfMount(place.path);
+  if (source != place.path) {
+    hint.option = source;
+    AGENTFS_ASSIGN(place, FindWorkspace(hint));
+  }
+  return LoadWorkspace(place);
+}
 
 Result<std::unique_ptr<OpenWorkspace>> OpenWorkspace::Open(Workspace workspace, WorkspaceLock lock,
                                                            Missing missing) {
   std::unique_ptr<OpenWorkspace> open(new OpenWorkspace(std::move(workspace), std::move(lock)));
+  AGENTFS_TRY(CleanUpAfterServer(open->workspace_.layout));
   AGENTFS_TRY(open->OpenVolume(missing));
+  open->operations_ = std::make_unique<control::Operations>(open->volume(), nullptr, nullptr);
   return open;
 }
 
@@ -63,6 +106,10 @@ Result<void> OpenWorkspace::OpenVolume(Missing missing) {
 }
 
 OpenWorkspace::~OpenWorkspace() = default;
+
+void OpenWorkspace::AttachServer(control::MountHost& mounts, control::EventHub& events) {
+  operations_ = std::make_unique<control::Operations>(volume(), &mounts, &events);
+}
 
 Result<void> OpenWorkspace::Close() {
   auto closed = volume_->Close();

@@ -4,11 +4,19 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 
+#include "adapters/control/operations.h"
 #include "agentfs/volume.h"
 #include "workspace/workspace.h"
 
 namespace agentfs::cli {
+
+struct Context;
+
+// The workspace that the context's options and the environment name; from inside a mount, the one
+// that is mounted. Opens nothing.
+Result<Workspace> LocateWorkspace(const Context& context);
 
 // Whether the database is made if it is missing.
 enum class Missing : uint8_t { kFail, kCreate };
@@ -16,6 +24,7 @@ enum class Missing : uint8_t { kFail, kCreate };
 // An open workspace, locked against other processes. Thread-safe but for Close.
 class OpenWorkspace {
  public:
+  // Cleans up first after a server that was killed.
   static Result<std::unique_ptr<OpenWorkspace>> Open(Workspace workspace, WorkspaceLock lock,
                                                      Missing missing);
   // Checks, and repairs, what must be sound for Open to succeed.
@@ -24,11 +33,17 @@ class OpenWorkspace {
 
   Volume& volume() { return *volume_; }
   const Workspace& workspace() const { return workspace_; }
+  // What commands do to branches and snapshots goes through these.
+  control::Operations& operations() { return *operations_; }
+  // Before anybody else uses it: operations take the server's mounts and subscribers into account.
+  void AttachServer(control::MountHost& mounts, control::EventHub& events);
   // Whether opening made the database.
   bool created() const { return created_; }
 
   // Makes everything durable and closes the store. Every view must be gone.
   Result<void> Close();
+  // After Close: lets others have the workspace.
+  void Unlock() { lock_.reset(); }
 
  private:
   OpenWorkspace(Workspace workspace, WorkspaceLock lock)
@@ -36,8 +51,9 @@ class OpenWorkspace {
   Result<void> OpenVolume(Missing missing);
 
   const Workspace workspace_;
-  WorkspaceLock lock_;
+  std::optional<WorkspaceLock> lock_;
   std::unique_ptr<Volume> volume_;
+  std::unique_ptr<control::Operations> operations_;
   bool created_ = false;
 };
 

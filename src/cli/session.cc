@@ -1,51 +1,43 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/session.h"
 
-#include <cstdlib>
-#include <filesystem>
+#include "cli/server/lock_or_server.h"
 
 namespace agentfs::cli {
 namespace {
-
-std::string Environment(const char* name) {
-  const char* value = std::getenv(name);
-  return value ? value : "";
-}
 
 Error WithRemedy(const Error& error, std::string remedy) {
   return Error(error.code(), error.message(), std::move(remedy));
 }
 
-Result<Workspace> Locate(const Context& context) {
-  std::error_code ignored;
-  WorkspaceHint hint;
-  hint.option = context.workspace;
-  hint.environment = Environment("AGENTFS_WORKSPACE");
-  hint.current_directory = std::filesystem::current_path(ignored);
-  AGENTFS_ASSIGN(WorkspacePlace place, FindWorkspace(hint));
-  return LoadWorkspace(place);
+// The lock, unless a server has the workspace: then the context says so.
+Result<WorkspaceLock> Lock(Context& context, const Workspace& workspace) {
+  AGENTFS_ASSIGN(auto lock, LockOrFindServer(workspace));
+  if (lock) return std::move(*lock);
+  context.server_appeared = true;
+  return Error(EBUSY, "the workspace is served by another process");
 }
 
 }  // namespace
 
-Result<std::unique_ptr<Session>> Session::Open(const Context& context, Access access) {
+Result<std::unique_ptr<Session>> Session::Open(Context& context, Access access) {
   std::unique_ptr<Session> session(new Session(context, access));
   if (context.live != nullptr) {
     session->workspace_ = context.live;
     return session;
   }
-  AGENTFS_ASSIGN(Workspace workspace, Locate(context));
-  AGENTFS_ASSIGN(WorkspaceLock lock, LockWorkspace(workspace));
+  AGENTFS_ASSIGN(Workspace workspace, LocateWorkspace(context));
+  AGENTFS_ASSIGN(WorkspaceLock lock, Lock(context, workspace));
   AGENTFS_ASSIGN(session->own_,
                  OpenWorkspace::Open(std::move(workspace), std::move(lock), Missing::kFail));
   session->workspace_ = session->own_.get();
   return session;
 }
 
-Result<FsckReport> Session::CheckTables(const Context& context, bool repair) {
+Result<FsckReport> Session::CheckTables(Context& context, bool repair) {
   if (context.live != nullptr) return FsckReport();
-  AGENTFS_ASSIGN(Workspace workspace, Locate(context));
-  AGENTFS_ASSIGN(WorkspaceLock lock, LockWorkspace(workspace));
+  AGENTFS_ASSIGN(Workspace workspace, LocateWorkspace(context));
+  AGENTFS_ASSIGN(WorkspaceLock lock, Lock(context, workspace));
   return OpenWorkspace::CheckTables(workspace, repair);
 }
 

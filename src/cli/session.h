@@ -18,16 +18,18 @@ enum class Access : uint8_t { kRead, kWrite };
 // One thread. The context must outlive it.
 class Session {
  public:
-  // The workspace that the context's options and the environment name.
-  static Result<std::unique_ptr<Session>> Open(const Context& context, Access access);
+  // The workspace that the context's options and the environment name. EBUSY, with the context's
+  // `server_appeared` set, if a server has it by now.
+  static Result<std::unique_ptr<Session>> Open(Context& context, Access access);
   // CheckVolumeTables of that workspace, which may be too damaged to be opened. In the server,
   // where it is open, there is nothing to report.
-  static Result<FsckReport> CheckTables(const Context& context, bool repair);
+  static Result<FsckReport> CheckTables(Context& context, bool repair);
   ~Session();
 
   const Context& context() const { return context_; }
   Access access() const { return access_; }
   Volume& volume() { return workspace_->volume(); }
+  control::Operations& operations() { return workspace_->operations(); }
   const Workspace& workspace() const { return workspace_->workspace(); }
 
   // Makes what the command changed durable and lets go of the workspace. Every Files of it must be

@@ -37,7 +37,7 @@ bool IsSound(const FsckReport& report) {
 }
 
 // Adds what the volume, which can be opened, says.
-Result<void> CheckRows(const Context& context, bool repair, FsckReport* report) {
+Result<void> CheckRows(Context& context, bool repair, FsckReport* report) {
   AGENTFS_ASSIGN(auto session, Session::Open(context, repair ? Access::kWrite : Access::kRead));
   auto checked = session->volume().Check(repair);
   if (!checked.ok()) return checked.error().WithContext("fsck");

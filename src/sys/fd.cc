@@ -72,6 +72,11 @@ Result<void> SyncDataFd(int fd) {
   return Ok();
 }
 
+Result<void> SyncFileSystemOf(int fd) {
+  if (::syncfs(fd) != 0) return ErrnoError();
+  return Ok();
+}
+
 Result<size_t> ReadAt(int fd, uint64_t offset, std::span<char> out) {
   size_t done = 0;
   while (done < out.size()) {

@@ -53,8 +53,9 @@ Result<Fd> OpenBeneath(int directory, const std::string& path, int flags, uint64
 size_t DescriptorBudget();
 
 Result<struct stat> StatFd(int fd);
-Result<void> SyncFd(int fd);      // fsync
-Result<void> SyncDataFd(int fd);  // fdatasync
+Result<void> SyncFd(int fd);            // fsync
+Result<void> SyncDataFd(int fd);        // fdatasync
+Result<void> SyncFileSystemOf(int fd);  // syncfs
 
 // Reads until `out` is full or the file ends; the bytes read.
 Result<size_t> ReadAt(int fd, uint64_t offset, std::span<char> out);

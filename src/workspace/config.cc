@@ -129,6 +129,7 @@ Result<Config> ReadTable(toml::table& table, const std::string& file_name) {
   read.Text("workspace", "base", config.base);
   read.Flag("workspace", "single_file", volume.single_file);
   read.Number("workspace", "lock_timeout_ms", config.lock_timeout_ms);
+  read.Number("server", "idle_ms", config.server_idle_ms);
   read.Number("limits", "max_total_bytes", volume.limits.max_total_bytes);
   read.Number("limits", "max_file_bytes", volume.limits.max_file_bytes);
   read.Number("limits", "max_nodes", volume.limits.max_nodes);
@@ -182,6 +183,8 @@ std::string RenderConfig(const Config& config) {
   out += fmt::format("single_file = {}  # everything in state.db, nothing in objects/\n",
                      volume.single_file);
   out += fmt::format("lock_timeout_ms = {}\n", config.lock_timeout_ms);
+  out += fmt::format("\n[server]\nidle_ms = {}  # it leaves after that long without a mount\n",
+                     config.server_idle_ms);
   out += fmt::format(
       "\n[limits]  # 0: unlimited\nmax_total_bytes = {}\nmax_file_bytes = {}\nmax_nodes = {}\n"
       "max_branches = {}\nmax_snapshots = {}\n",

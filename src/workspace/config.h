@@ -17,6 +17,8 @@ struct Config {
   std::string base;
   // How long a command waits for another one to finish with the workspace.
   uint32_t lock_timeout_ms = 10'000;
+  // How long a server stays that has nothing to do and never had a mount.
+  uint32_t server_idle_ms = 1'000;
   VolumeOptions volume;
 };
 

@@ -28,6 +28,8 @@ Layout BareLayout(const std::string& file) {
   layout.root = file;
   layout.database = file;
   layout.lock = file + "-lock";
+  layout.socket = file + "-socket";
+  layout.mounts = file + "-mounts";
   return layout;
 }
 
@@ -54,6 +56,9 @@ Result<Layout> StateLayout(WorkspaceKind kind, const std::string& root, const st
   layout.objects = state + "/objects";
   layout.config = state + "/" + std::string(kConfigFile);
   layout.lock = state + "/lock";
+  layout.socket = state + "/control.sock";
+  layout.mounts = state + "/mounts";
+  layout.log = state + "/server.log";
   layout.base = base;
   AGENTFS_ASSIGN(layout.hidden, HiddenNames(base, state));
   return layout;
@@ -161,10 +166,14 @@ Result<Workspace> PrepareWorkspace(const InitOptions& options) {
 }
 
 Result<WorkspaceLock> LockWorkspace(const Workspace& workspace) {
+  return LockWorkspace(workspace, workspace.config.lock_timeout_ms);
+}
+
+Result<WorkspaceLock> LockWorkspace(const Workspace& workspace, uint32_t timeout_ms) {
   const auto after = workspace.layout.kind == WorkspaceKind::kBare
                          ? WorkspaceLock::After::kRemoveFile
                          : WorkspaceLock::After::kKeepFile;
-  return WorkspaceLock::Acquire(workspace.layout.lock, workspace.config.lock_timeout_ms, after);
+  return WorkspaceLock::Acquire(workspace.layout.lock, timeout_ms, after);
 }
 
 }  // namespace agentfs

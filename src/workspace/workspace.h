@@ -21,6 +21,9 @@ struct Layout {
   std::string objects;   // empty: all content is in the database
   std::string config;    // empty: there is none
   std::string lock;
+  std::string socket;               // of the server
+  std::string mounts;               // the server's mount points, for who has to clean up after it
+  std::string log;                  // of the server; empty: it keeps none
   std::string base;                 // empty: there is no base
   std::vector<std::string> hidden;  // names that the base must not show
 };
@@ -45,7 +48,9 @@ struct InitOptions {
 // the directory; EINVAL: options that exclude each other, a state directory deep in the base.
 Result<Workspace> PrepareWorkspace(const InitOptions& options);
 
-// Waits for other processes to be done with the workspace, as long as its configuration says.
+// Waits for other processes to be done with the workspace, as long as its configuration says or as
+// said here.
 Result<WorkspaceLock> LockWorkspace(const Workspace& workspace);
+Result<WorkspaceLock> LockWorkspace(const Workspace& workspace, uint32_t timeout_ms);
 
 }  // namespace agentfs

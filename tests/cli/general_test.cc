@@ -27,6 +27,9 @@ TEST_F(CliTest, VersionSaysTheVersion) {
 
 TEST_F(CliTest, EveryCommandHasHelpWithExamples) {
   const std::vector<std::vector<std::string>> commands = {{"init"},
+                                                          {"mount"},
+                                                          {"umount"},
+                                                          {"status"},
                                                           {"gc"},
                                                           {"fsck"},
                                                           {"fs"},

@@ -17,6 +17,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
+// So long may one run of the program take.
+constexpr unsigned kMaxSeconds = 60;
+
 std::string ReadAll(const std::string& path) {
   std::ifstream in(path, std::ios::binary);
   return {std::istreambuf_iterator<char>(in), {}};
@@ -63,6 +66,7 @@ void Redirect(const std::string& path, int flags, int to) {
     }
   }
   ::umask(022);
+  ::alarm(kMaxSeconds);  // outlives the exec
   ::fexecve(binary, argv.data(), envp.data());
   ::_exit(99);
 }

@@ -33,6 +33,11 @@ Result<Json> ReadJson(int socket) {
 
 }  // namespace
 
+Error ToError(const std::string& answer) {
+  const Json json = Json::parse(answer, nullptr, false);
+  return json.is_object() ? ToError(json) : Error(EPROTO, "no answer: " + answer);
+}
+
 Result<ControlClient> ControlClient::Connect(const std::string& path) {
   auto socket = ConnectUnix(path);
   if (socket.code() == ENOENT || socket.code() == ECONNREFUSED) return NoServer();

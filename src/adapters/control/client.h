@@ -14,6 +14,9 @@
 
 namespace agentfs::control {
 
+// The error in an answer {"ok": false, "error": ...}.
+Error ToError(const std::string& answer);
+
 // A connection to a server. One thread.
 class ControlClient {
  public:

@@ -20,6 +20,7 @@ struct MountRequest {
   std::string profile = "default";
   bool read_only = false;
   bool allow_other = false;
+  uint32_t pid = 0;  // who asks
   // Not 0: unmounted when this connection ends.
   uint64_t held_by = 0;
 };

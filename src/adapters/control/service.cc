@@ -283,6 +283,7 @@ Result<Json> RequestRun::Mount() {
   AGENTFS_ASSIGN(MountHost * mounts, Mounts());
   MountRequest mount;
   mount.point = request_.payload;
+  mount.pid = peer_.pid;
   mount.branch = arguments_.Text("branch");
   mount.snapshot = arguments_.Text("snapshot");
   mount.profile = arguments_.Text("profile", "default");

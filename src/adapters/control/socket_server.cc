@@ -148,11 +148,14 @@ void SocketServer::Serve(Connection& connection) {
                                              "use it as that user, or as root")));
   }
   options_.disconnected(connection.number);
-  absl::MutexLock lock(&mu_);
-  // While stopping, the end of the connection means the end of the process.
-  if (!stopping_ && !connection.lingers) ::shutdown(socket, SHUT_RDWR);
-  connection.ended = true;
-  --active_;
+  {
+    absl::MutexLock lock(&mu_);
+    // While stopping, the end of the connection means the end of the process.
+    if (!stopping_ && !connection.lingers) ::shutdown(socket, SHUT_RDWR);
+    connection.ended = true;
+    --active_;
+  }
+  options_.unused();
 }
 
 bool SocketServer::LingerIfLast(Connection& connection) {

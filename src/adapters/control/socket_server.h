@@ -26,7 +26,9 @@ class SocketServer {
     size_t max_connections = 256;
     // Called on a connection's thread after its last request, with its number; it may not Stop.
     std::function<void(uint64_t)> disconnected = [](uint64_t) {};
-    // Whether the process would end if there were no connection. Called under a lock.
+    // Called after a connection no longer counts.
+    std::function<void()> unused = [] {};
+    // Asks whether the process will end at once if there is no connection. Called under a lock.
     std::function<bool()> may_leave = [] { return false; };
   };
   // Replaces what is at `path`: the caller owns the workspace.

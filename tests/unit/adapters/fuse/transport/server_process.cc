@@ -4,7 +4,6 @@
 #include <fcntl.h>
 #include <grp.h>
 #include <sched.h>
-#include <sys/file.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
@@ -22,7 +21,6 @@ namespace agentfs::fuse::test {
 namespace {
 
 constexpr uid_t kNobodyId = 65534;
-constexpr char kDevice[] = "/dev/fuse";
 
 int CountSockets() {
   int count = 0;
@@ -113,30 +111,6 @@ std::string ReadToEnd(int fd) {
 }
 
 }  // namespace
-
-DeviceForEverybody::DeviceForEverybody() {
-  const std::string file =
-      std::filesystem::temp_directory_path().string() + "/agentfs-test-device.lock";
-  lock_ = Fd(::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
-  while (::flock(lock_.get(), LOCK_EX) != 0 && errno == EINTR) {
-  }
-  // What a test that was killed has left behind is not the mode to go back to.
-  char kept[8] = {};
-  if (::pread(lock_.get(), kept, sizeof(kept) - 1, 0) > 0) {
-    before_ = static_cast<mode_t>(std::strtoul(kept, nullptr, 8));
-  } else {
-    struct stat attributes {};
-    ::stat(kDevice, &attributes);
-    before_ = attributes.st_mode & 07777;
-    ::dprintf(lock_.get(), "%o", before_);
-  }
-  ::chmod(kDevice, 0666);
-}
-
-DeviceForEverybody::~DeviceForEverybody() {
-  ::chmod(kDevice, before_);
-  if (::ftruncate(lock_.get(), 0) != 0) ADD_FAILURE() << "cannot empty the lock's file";
-}
 
 ServerProcess::ServerProcess(As who, const ServedOptions& options) {
   if (who != As::kRoot && ::chown(root().c_str(), kNobodyId, kNobodyId) != 0) std::abort();

@@ -8,21 +8,10 @@
 #include <optional>
 #include <string>
 
+#include "device_for_everybody.h"
 #include "served_mount.h"
 
 namespace agentfs::fuse::test {
-
-// While it lives, everybody may open /dev/fuse, as is usual; then its mode is what it was. One at a
-// time in all processes.
-class DeviceForEverybody {
- public:
-  DeviceForEverybody();
-  ~DeviceForEverybody();
-
- private:
-  Fd lock_;
-  mode_t before_;
-};
 
 enum class As : uint8_t {
   kRoot,

@@ -1,0 +1,272 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/server/live_mounts.h"
+
+#include <fcntl.h>
+#include <fmt/core.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <future>
+#include <thread>
+
+#include "cli/server/mount_record.h"
+#include "cli/server/mount_rules.h"
+#include "sys/fd.h"
+#include "sys/mount_table.h"
+#include "sys/path_users.h"
+#include "sys/shared_mappings.h"
+
+namespace agentfs::cli {
+namespace {
+
+using control::MountRequest;
+using control::MountState;
+using control::MountUser;
+using control::UnmountForce;
+
+constexpr auto kFlushTimeout = std::chrono::seconds(30);
+constexpr size_t kUsersNamed = 5;
+
+// syncfs only starts the writing of FUSE's pages and does not wait (measured on Linux 6.18), so
+// what may be dirty is synced file by file: without a writeback cache that is what is mapped.
+Result<void> WritePages(const std::string& point) {
+  AGENTFS_ASSIGN(Fd root, OpenAt(AT_FDCWD, point, O_RDONLY | O_DIRECTORY));
+  AGENTFS_TRY(SyncFileSystemOf(root.get()));
+  AGENTFS_ASSIGN(struct stat st, StatFd(root.get()));
+  for (const Fd& file : OpenSharedMappings(st.st_dev)) AGENTFS_TRY(SyncDataFd(file.get()));
+  return Ok();
+}
+
+// On a thread of its own: if the mount is stuck, it is that thread which hangs.
+Result<void> SyncMount(const std::string& point) {
+  auto promise = std::make_shared<std::promise<Result<void>>>();
+  auto future = promise->get_future();
+  std::thread([point, promise] { promise->set_value(WritePages(point)); }).detach();
+  if (future.wait_for(kFlushTimeout) != std::future_status::ready) {
+    return Error(ETIMEDOUT, "the mount at " + point + " does not answer");
+  }
+  return future.get();
+}
+
+MountState StateOf(const MountRequest& request, const fuse::Mount& mount) {
+  MountState state;
+  state.point = request.point;
+  state.branch = request.branch;
+  state.snapshot = request.snapshot;
+  state.profile = request.profile;
+  state.read_only = request.read_only || !request.snapshot.empty();
+  state.allow_other = request.allow_other;
+  state.capabilities.emplace_back(mount.transport());
+  for (fuse::Feature feature : fuse::AllFeatures()) {
+    if (mount.capabilities().features.Has(feature)) {
+      state.capabilities.emplace_back(fuse::NameOf(feature));
+    }
+  }
+  for (const fuse::OperationCount& each : mount.Stats().operations) {
+    state.operations.emplace_back(each.operation, each.count);
+  }
+  return state;
+}
+
+// The mount appears where the server is, which must be where the client looks.
+Result<void> CheckSameNamespace(uint32_t pid) {
+  struct stat own, client;
+  const std::string other = fmt::format("/proc/{}/ns/mnt", pid);
+  if (::stat("/proc/self/ns/mnt", &own) != 0 || ::stat(other.c_str(), &client) != 0) return Ok();
+  if (own.st_ino == client.st_ino) return Ok();
+  return Error(EXDEV, "the workspace's server runs in another mount namespace",
+               "mount from there, or unmount what it has mounted so that it ends");
+}
+
+}  // namespace
+
+std::vector<LiveMounts::LivePtr> LiveMounts::Snapshot() const {
+  absl::MutexLock lock(&mu_);
+  return mounts_;
+}
+
+bool LiveMounts::empty() const {
+  absl::MutexLock lock(&mu_);
+  return mounts_.empty();
+}
+
+bool LiveMounts::used() const {
+  absl::MutexLock lock(&mu_);
+  return used_;
+}
+
+Result<LiveMounts::LivePtr> LiveMounts::Find(std::string_view point) const {
+  for (const LivePtr& live : Snapshot()) {
+    if (live->request.point == point) return live;
+  }
+  return Error(ENOENT, std::string(point) + ": not a mount of this workspace",
+               "'agentfs status' lists the mounts");
+}
+
+Result<std::unique_ptr<fuse::Mount>> LiveMounts::Start(const MountRequest& request) {
+  fuse::MountSource source;
+  if (request.snapshot.empty()) {
+    auto view = volume_.OpenBranch(request.branch);
+    if (!view.ok()) {
+      return Error(view.code(), "branch " + request.branch + ": " + view.error().message(),
+                   "'agentfs branch list' shows the branches");
+    }
+    source.view = *view;
+    source.view_name = request.branch;
+  } else {
+    auto view = volume_.OpenSnapshot(request.snapshot);
+    if (!view.ok()) {
+      return Error(view.code(), "snapshot " + request.snapshot + ": " + view.error().message(),
+                   "'agentfs snapshot list' shows the snapshots");
+    }
+    source.view = *view;
+    source.view_name = request.snapshot;
+  }
+  source.volume = &volume_;
+  fuse::ServeOptions options;
+  options.mount_point = request.point;
+  options.mount.source = layout_.root;
+  options.mount.read_only = request.read_only || !request.snapshot.empty();
+  options.mount.allow_other = request.allow_other;
+  options.profile = request.profile == "bulk" ? fuse::Profile::kBulk : fuse::Profile::kDefault;
+  options.control = control_;
+  return fuse::Mount::Start(std::move(source), std::move(options));
+}
+
+Result<MountState> LiveMounts::Mount(const MountRequest& asked) {
+  MountRequest request = asked;
+  request.point = AbsolutePath(request.point);
+  if (request.branch.empty() && request.snapshot.empty()) request.branch = kMainBranch;
+  if (request.profile != "default" && request.profile != "bulk") {
+    return Error(EINVAL, "profile '" + request.profile + "': there are default and bulk");
+  }
+  AGENTFS_TRY(CheckSameNamespace(request.pid));
+  absl::MutexLock changing(&change_mu_);
+  AGENTFS_TRY(PrepareMountPoint(layout_, request.point));
+  auto live = std::make_shared<Live>();
+  AGENTFS_ASSIGN(live->mount, Start(request));
+  live->request = request;
+  {
+    absl::MutexLock lock(&mu_);
+    mounts_.push_back(live);
+    used_ = true;
+  }
+  Record();
+  return StateOf(request, *live->mount);
+}
+
+Error LiveMounts::Busy(const std::string& point) {
+  std::string who;
+  const auto users = FindPathUsers(point);
+  for (size_t i = 0; i < users.size() && i < kUsersNamed; ++i) {
+    who += fmt::format("{}{} (process {})", i == 0 ? "" : ", ", users[i].name, users[i].pid);
+  }
+  if (users.size() > kUsersNamed) who += fmt::format(" and {} more", users.size() - kUsersNamed);
+  auto table = ReadMountTable();
+  if (who.empty() && table.ok()) {
+    for (const MountEntry& entry : *table) {
+      if (entry.point.starts_with(point + "/")) who = "the mount at " + entry.point;
+    }
+  }
+  if (who.empty()) who = "a process that cannot be seen from here";
+  return Error(EBUSY, "cannot unmount " + point + ": it is in use by " + who,
+               "end that, or 'agentfs umount --force' takes it away");
+}
+
+Result<void> LiveMounts::UnmountOne(const LivePtr& live, UnmountForce force) {
+  const std::string& point = live->request.point;
+  auto mode = fuse::UnmountMode::kPlain;
+  if (force == UnmountForce::kYes) {
+    mode = fuse::UnmountMode::kForced;
+    if (live->mount->alive()) (void)SyncMount(point);
+  }
+  auto unmounted = live->mount->Unmount(mode);
+  if (unmounted.code() == EBUSY) return Busy(point);
+  if (!unmounted.ok()) return unmounted.error().WithContext("cannot unmount " + point);
+  if (force == UnmountForce::kNo) live->mount->WaitUntilEnded();
+  Forget(live);
+  return Ok();
+}
+
+Result<void> LiveMounts::Unmount(std::string_view point, UnmountForce force) {
+  absl::MutexLock changing(&change_mu_);
+  AGENTFS_ASSIGN(LivePtr live, Find(point));
+  return UnmountOne(live, force);
+}
+
+void LiveMounts::Forget(const LivePtr& live) {
+  {
+    absl::MutexLock lock(&mu_);
+    std::erase(mounts_, live);
+  }
+  Record();
+}
+
+void LiveMounts::Record() {
+  std::vector<std::string> points;
+  for (const LivePtr& live : Snapshot()) points.push_back(live->request.point);
+  auto saved = SaveMountRecord(layout_, points);
+  if (!saved.ok()) fmt::print(stderr, "{}: {}\n", layout_.mounts, saved.error().message());
+}
+
+std::vector<MountState> LiveMounts::List() {
+  std::vector<MountState> states;
+  for (const LivePtr& live : Snapshot()) states.push_back(StateOf(live->request, *live->mount));
+  return states;
+}
+
+std::vector<MountUser> LiveMounts::Users(std::string_view point) {
+  std::vector<MountUser> users;
+  for (PathUser& user : FindPathUsers(std::string(point))) {
+    users.push_back({user.pid, std::move(user.name)});
+  }
+  return users;
+}
+
+Result<void> LiveMounts::FlushPages(std::string_view branch) {
+  for (const LivePtr& live : Snapshot()) {
+    if (live->request.branch != branch || !live->request.snapshot.empty()) continue;
+    if (live->mount->alive()) AGENTFS_TRY(SyncMount(live->request.point));
+  }
+  return Ok();
+}
+
+void LiveMounts::BranchReplaced(std::string_view branch) {
+  for (const LivePtr& live : Snapshot()) {
+    if (live->request.branch != branch) continue;
+    live->mount->InvalidateAll();
+    live->mount->FlushInvalidations();
+  }
+}
+
+void LiveMounts::FlushInvalidations() {
+  for (const LivePtr& live : Snapshot()) live->mount->FlushInvalidations();
+}
+
+void LiveMounts::DropEnded() {
+  absl::MutexLock changing(&change_mu_);
+  for (const LivePtr& live : Snapshot()) {
+    if (live->mount->alive()) continue;
+    Forget(live);
+  }
+}
+
+void LiveMounts::EndHeldBy(uint64_t connection) {
+  absl::MutexLock changing(&change_mu_);
+  for (const LivePtr& live : Snapshot()) {
+    if (live->request.held_by == connection) (void)UnmountOne(live, UnmountForce::kYes);
+  }
+}
+
+void LiveMounts::EndAll() {
+  absl::MutexLock changing(&change_mu_);
+  for (const LivePtr& live : Snapshot()) {
+    auto ended = UnmountOne(live, UnmountForce::kYes);
+    if (!ended.ok()) fmt::print(stderr, "{}\n", ended.error().message());
+    Forget(live);
+  }
+}
+
+}  // namespace agentfs::cli

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The mounts of a server.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/synchronization/mutex.h"
+#include "adapters/control/mount_host.h"
+#include "adapters/fuse/mount.h"
+#include "agentfs/volume.h"
+#include "workspace/workspace.h"
+
+namespace agentfs::cli {
+
+// Thread-safe. The volume must outlive it; a mount holds the view that it shows.
+class LiveMounts final : public control::MountHost {
+ public:
+  LiveMounts(Volume& volume, const Layout& layout) : volume_(volume), layout_(layout) {}
+
+  // What answers ioctl on the control file of mounts made from now on.
+  void SetControl(fuse::ControlHandler control) { control_ = std::move(control); }
+
+  Result<control::MountState> Mount(const control::MountRequest& request) override;
+  Result<void> Unmount(std::string_view point, control::UnmountForce force) override;
+  std::vector<control::MountState> List() override;
+  std::vector<control::MountUser> Users(std::string_view point) override;
+  Result<void> FlushPages(std::string_view branch) override;
+  void BranchReplaced(std::string_view branch) override;
+
+  bool empty() const;
+  // Whether there has ever been one.
+  bool used() const;
+  // What was changed behind the mounts' back shows in them when this returns.
+  void FlushInvalidations();
+  // Lets go of those that somebody else has unmounted.
+  void DropEnded();
+  // Unmounts, by force if need be, what the connection was to hold; or everything.
+  void EndHeldBy(uint64_t connection);
+  void EndAll();
+
+ private:
+  struct Live {
+    control::MountRequest request;
+    std::unique_ptr<fuse::Mount> mount;
+  };
+  using LivePtr = std::shared_ptr<Live>;
+
+  std::vector<LivePtr> Snapshot() const ABSL_LOCKS_EXCLUDED(mu_);
+  Result<LivePtr> Find(std::string_view point) const;
+  Result<std::unique_ptr<fuse::Mount>> Start(const control::MountRequest& request);
+  Result<void> UnmountOne(const LivePtr& live, control::UnmountForce force);
+  Error Busy(const std::string& point);
+  void Forget(const LivePtr& live);
+  void Record();
+
+  Volume& volume_;
+  const Layout& layout_;
+  fuse::ControlHandler control_;
+  absl::Mutex change_mu_;  // one mounts or unmounts at a time; taken before mu_
+  mutable absl::Mutex mu_;
+  std::vector<LivePtr> mounts_ ABSL_GUARDED_BY(mu_);
+  bool used_ ABSL_GUARDED_BY(mu_) = false;
+};
+
+}  // namespace agentfs::cli

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/core.h>
+#include <unistd.h>
+
+#include <nlohmann/json.hpp>
+
+#include "adapters/control/json.h"
+#include "cli/commands.h"
+#include "cli/context.h"
+#include "cli/session.h"
+#include "cli/workspace_json.h"
+
+namespace agentfs::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string Text(const Json& value) {
+  return value.is_string() ? value.get<std::string>() : value.is_null() ? "-" : value.dump();
+}
+
+std::string Bytes(const Json& value) { return FormatBytes(value.get<uint64_t>()); }
+
+std::string Joined(const Json& list) {
+  std::string text;
+  for (const Json& each : list) text += (text.empty() ? "" : " ") + each.get<std::string>();
+  return text;
+}
+
+std::string UsersText(const Json& users) {
+  std::string text;
+  for (const Json& user : users) {
+    text += fmt::format("{}{} ({})", text.empty() ? "" : ", ", Text(user["name"]),
+                        user["pid"].get<uint32_t>());
+  }
+  return text.empty() ? "nobody" : text;
+}
+
+std::string MountText(const Json& mount) {
+  const bool snapshot = mount.contains("snapshot");
+  std::string text =
+      fmt::format("  {}  {} {}{}, profile {}\n", Text(mount["mount_point"]),
+                  snapshot ? "snapshot" : "branch", Text(mount[snapshot ? "snapshot" : "branch"]),
+                  mount["read_only"] ? ", read-only" : "", Text(mount["profile"]));
+  text += "    used by: " + UsersText(mount["users"]) + "\n";
+  return text + "    kernel: " + Joined(mount["capabilities"]) + "\n";
+}
+
+Result<void> PrintBranches(const Context& context, const Json& branches) {
+  std::vector<std::vector<std::string>> rows;
+  for (const Json& branch : branches) {
+    const Json changes = branch.value("changes", Json::object());
+    rows.push_back({Text(branch["name"]), Text(branch["on"]),
+                    std::to_string(changes.value("files", uint64_t{0})),
+                    std::to_string(changes.value("directories", uint64_t{0})),
+                    FormatBytes(changes.value("bytes", uint64_t{0})),
+                    branch["in_use"] ? "yes" : "no"});
+  }
+  return context.PrintTable({"BRANCH", "ON", "FILES", "DIRECTORIES", "BYTES", "IN USE"}, rows);
+}
+
+std::string LimitsText(const Json& limits) {
+  std::string text;
+  for (const auto& [name, value] : limits.items()) {
+    if (!value.is_null())
+      text += fmt::format("{}{} {}", text.empty() ? "" : ", ", name, Text(value));
+  }
+  return text.empty() ? "none" : text;
+}
+
+Result<void> PrintStatus(const Context& context, const Json& status) {
+  std::string text = fmt::format("workspace  {}\nbase       {}\n", Text(status["workspace"]),
+                                 Text(status["base"]));
+  const Json& sizes = status["sizes"];
+  text += fmt::format("content    {} in {} nodes and {} layers; database {}\n",
+                      Bytes(sizes["stored_bytes"]), Text(sizes["nodes"]), Text(sizes["layers"]),
+                      Bytes(sizes["database_bytes"]));
+  text += fmt::format("snapshots  {}\nlimits     {}\n", Text(status["snapshots"]),
+                      LimitsText(status["limits"]));
+  if (status.contains("server")) {
+    text += fmt::format("server     process {}\n", Text(status["server"]["pid"]));
+  }
+  AGENTFS_TRY(context.Print(text + "\n"));
+  AGENTFS_TRY(PrintBranches(context, status["branches"]));
+  text = status["mounts"].empty() ? "" : "\nmounts\n";
+  for (const Json& mount : status["mounts"]) text += MountText(mount);
+  return context.Print(text);
+}
+
+}  // namespace
+
+Result<int> RunStatus(Context& context) {
+  AGENTFS_ASSIGN(auto session, Session::Open(context, Access::kRead));
+  AGENTFS_ASSIGN(Json status, control::StatusJson(session->operations()));
+  DescribeWorkspace(session->workspace(), status);
+  if (context.live != nullptr)
+    status["server"] = {{"pid", ::getpid()}, {"version", AGENTFS_VERSION}};
+  AGENTFS_TRY(session->Close());
+  AGENTFS_TRY(context.json ? context.PrintJson(status) : PrintStatus(context, status));
+  return kDone;
+}
+
+}  // namespace agentfs::cli
