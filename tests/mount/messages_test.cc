@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // How often the kernel asks: each message is a round trip of some microseconds.
+#include <filesystem>
 #include <map>
 
 #include "mount_test.h"
@@ -65,6 +66,26 @@ TEST_F(MessagesTest, AListingIsAskedForOnce) {
   WarmUp();
   Run("mkdir d; touch d/1 d/2 d/3; ls d; ls d");  // the second asks for the access time
   EXPECT_EQ(Messages([&] { EXPECT_EQ(Run("ls d"), "1\n2\n3\n"); }), "");
+}
+
+// A read makes the kernel ask for the attributes again: by a listing for all files together.
+TEST_F(MessagesTest, FilesThatWereReadAreListedAgain) {
+  Start();
+  WarmUp();
+  Run("mkdir d; for i in 1 2 3 4 5 6 7 8; do echo $i > d/$i; done");
+  Remount();
+  WarmUp();
+  EXPECT_EQ(Run("cat d/*"), "1\n2\n3\n4\n5\n6\n7\n8\n");
+  rig().mount().FlushInvalidations();
+  struct stat s {};
+  ::stat(path("d").c_str(), &s);
+  const std::string messages = Messages([&] {
+    for (const auto& file : std::filesystem::directory_iterator(path("d"))) {
+      EXPECT_EQ(::stat(file.path().c_str(), &s), 0);
+    }
+  });
+  EXPECT_NE(messages.find("READDIRPLUS"), std::string::npos) << messages;
+  EXPECT_EQ(messages.find("GETATTR"), std::string::npos) << messages;
 }
 
 TEST_F(MessagesTest, OpeningAndReadingAnUnknownFile) {

@@ -44,6 +44,10 @@ Dispatcher::Answer Dispatcher::Open(Request& request) {
 
 Dispatcher::Answer Dispatcher::Read(Request& request) {
   const auto in = request.Arguments<fuse_read_in>();
+  if (in.offset == 0) {
+    const uint64_t parent = request.inode.parent.load(std::memory_order_relaxed);
+    if (listings_.Read(parent)) invalidator_.Listing(parent);
+  }
   const std::span<char> space = request.exchange.space();
   const size_t size = std::min<size_t>(in.size, space.size());
   return request.fs().Read(request.node(), in.offset, space.first(size));

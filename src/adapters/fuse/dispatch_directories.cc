@@ -60,6 +60,9 @@ Dispatcher::Answer Dispatcher::ListPlain(Request& request, const fuse_read_in& i
                                : writer.Add(entry.name, ino, entry.type, entry.cursor);
         return fits ? Visit::kContinue : Visit::kStop;
       }));
+  if (tree.kind() != Tree::Kind::kVirtual) {
+    listings_.Listed(request.inode.id, writer.entries(), in.offset == 0);
+  }
   return writer.written();
 }
 
@@ -78,15 +81,17 @@ Dispatcher::Answer Dispatcher::ReadDirectoryPlus(Request& request) {
   const Result<void> listed = request.fs().ReadDirectoryPlus(
       CallerOf(request), request.node(), cursor, [&](const DirEntry& entry, const Found& found) {
         if (IsControl(request.inode, entry.name)) return Visit::kContinue;
-        const bool fits = writer.AddPlus(entry.name, tree->InodeNumber(entry.node), entry.type,
-                                         entry.cursor, [&] {
-                                           const Inode& inode = inodes_.Learn(tree, found.node);
-                                           return ToEntry(inode, found.attr, Valid(*tree, changes));
-                                         });
+        const bool fits = writer.AddPlus(
+            entry.name, tree->InodeNumber(entry.node), entry.type, entry.cursor, [&] {
+              Inode& inode = inodes_.Learn(tree, found.node);
+              inode.parent.store(request.inode.id, std::memory_order_relaxed);
+              return ToEntry(inode, found.attr, Valid(*tree, changes));
+            });
         return fits ? Visit::kContinue : Visit::kStop;
       });
   // What was told must be answered: the kernel will forget it.
   if (!listed.ok() && writer.written() == 0) return listed.error();
+  listings_.Listed(request.inode.id, writer.entries(), in.offset == 0);
   return writer.written();
 }
 

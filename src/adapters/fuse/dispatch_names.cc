@@ -32,7 +32,8 @@ uint64_t Dispatcher::Valid(const Tree& tree, uint64_t changes) {
 
 Dispatcher::Answer Dispatcher::GiveEntry(Request& request, const std::shared_ptr<Tree>& tree,
                                          Found found, uint64_t changes) {
-  const Inode& inode = inodes_.Learn(tree, std::move(found.node));
+  Inode& inode = inodes_.Learn(tree, std::move(found.node));
+  inode.parent.store(request.inode.id, std::memory_order_relaxed);
   return Give(request, ToEntry(inode, found.attr, Valid(*tree, changes)));
 }
 
@@ -236,8 +237,13 @@ Dispatcher::Answer Dispatcher::ReadLink(Request& request) {
 // ---- forgetting
 
 void Dispatcher::Forget(Exchange& exchange) {
-  inodes_.Forget(exchange.header().nodeid, exchange.Arguments<fuse_forget_in>().nlookup);
+  ForgetInode(exchange.header().nodeid, exchange.Arguments<fuse_forget_in>().nlookup);
   exchange.NoAnswer();
+}
+
+void Dispatcher::ForgetInode(uint64_t id, uint64_t count) {
+  listings_.Forget(id);
+  inodes_.Forget(id, count);
 }
 
 void Dispatcher::BatchForget(Exchange& exchange) {
@@ -246,7 +252,7 @@ void Dispatcher::BatchForget(Exchange& exchange) {
   for (size_t i = 0; i < in.count && (i + 1) * sizeof(fuse_forget_one) <= items.size(); ++i) {
     fuse_forget_one one;
     std::memcpy(&one, items.data() + i * sizeof one, sizeof one);
-    inodes_.Forget(one.nodeid, one.nlookup);
+    ForgetInode(one.nodeid, one.nlookup);
   }
   exchange.NoAnswer();
 }

@@ -7,9 +7,13 @@
 
 namespace agentfs::fuse {
 
-Dispatcher::Dispatcher(Forest& forest, InodeTable& inodes, const Capabilities& capabilities,
-                       ControlHandler control)
-    : forest_(forest), inodes_(inodes), capabilities_(capabilities), control_(std::move(control)) {}
+Dispatcher::Dispatcher(Forest& forest, InodeTable& inodes, Invalidator& invalidator,
+                       const Capabilities& capabilities, ControlHandler control)
+    : forest_(forest),
+      inodes_(inodes),
+      invalidator_(invalidator),
+      capabilities_(capabilities),
+      control_(std::move(control)) {}
 
 const std::array<Dispatcher::Operation, Dispatcher::kOpcodes>& Dispatcher::Operations() {
   using D = Dispatcher;

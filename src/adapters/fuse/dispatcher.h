@@ -17,6 +17,8 @@
 #include "adapters/fuse/exchange.h"
 #include "adapters/fuse/forest.h"
 #include "adapters/fuse/inode_table.h"
+#include "adapters/fuse/invalidator.h"
+#include "adapters/fuse/listings.h"
 #include "adapters/fuse/mount.h"
 #include "adapters/fuse/transport/negotiate.h"
 #include "agentfs/result.h"
@@ -31,11 +33,11 @@ struct ControlBuffer {
 };
 inline constexpr unsigned long kControlIoctl = _IOWR('A', 1, ControlBuffer);
 
-// Thread-safe. Forest and table outlive it.
+// Thread-safe. Forest, table and invalidator outlive it.
 class Dispatcher final : public Handler {
  public:
-  Dispatcher(Forest& forest, InodeTable& inodes, const Capabilities& capabilities,
-             ControlHandler control);
+  Dispatcher(Forest& forest, InodeTable& inodes, Invalidator& invalidator,
+             const Capabilities& capabilities, ControlHandler control);
 
   void Handle(Exchange& exchange) noexcept override;
 
@@ -91,6 +93,7 @@ class Dispatcher final : public Handler {
   Answer ReadLink(Request&);
   void Forget(Exchange& exchange);
   void BatchForget(Exchange& exchange);
+  void ForgetInode(uint64_t id, uint64_t count);
 
   Answer LookupVirtual(Request&, std::string_view name);
   Answer GiveEntry(Request&, const std::shared_ptr<Tree>& tree, Found found, uint64_t changes);
@@ -140,6 +143,8 @@ class Dispatcher final : public Handler {
 
   Forest& forest_;
   InodeTable& inodes_;
+  Invalidator& invalidator_;
+  Listings listings_;
   const Capabilities capabilities_;
   const ControlHandler control_;
 

@@ -30,6 +30,8 @@ struct Inode {
   std::shared_ptr<Tree> tree;  // before the node, which must go first
   NodeRef node;
   uint64_t lookups = 0;  // guarded by the table's shard
+  // The directory that it was last found in, if any; it may be forgotten.
+  std::atomic<uint64_t> parent{0};
 
   FileSystem& fs() const { return tree->fs(); }
 };

@@ -35,6 +35,8 @@ class Invalidator final : public TreeObserver {
 
   void Node(NodeId node);  // in every tree
   void Entry(NodeId parent, std::string_view name);
+  // The kernel's id of a directory whose listing it is to ask for again.
+  void Listing(uint64_t id) { Add({Item::Kind::kData, id}); }
   void All();
   // Returns when what was queued so far has been sent, or will not be.
   void Flush() ABSL_LOCKS_EXCLUDED(mu_);

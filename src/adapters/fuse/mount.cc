@@ -32,7 +32,7 @@ class MountImpl final : public Mount {
         root_(source.view ? forest_.Adopt(std::move(source.view), std::move(source.view_name))
                           : forest_.OpenSessionRoot()),
         inodes_(root_, root_->fs().Root()),
-        dispatcher_(forest_, inodes_, agreed, options_.control),
+        dispatcher_(forest_, inodes_, invalidator_, agreed, options_.control),
         point_(std::move(point)),
         notifier_(point_.device(), agreed) {}
   ~MountImpl() override;

@@ -95,6 +95,7 @@ void DirectoryWriter::Put(const void* bytes, size_t size) {
 }
 
 void DirectoryWriter::PutEntry(std::string_view name, uint64_t ino, uint32_t type, uint64_t next) {
+  ++entries_;
   fuse_dirent entry{};
   entry.ino = ino;
   entry.off = next;

@@ -47,6 +47,7 @@ class DirectoryWriter {
     return true;
   }
   size_t written() const { return written_; }
+  size_t entries() const { return entries_; }
 
  private:
   bool Fits(size_t before, std::string_view name) const {
@@ -57,6 +58,7 @@ class DirectoryWriter {
 
   std::span<char> out_;
   size_t written_ = 0;
+  size_t entries_ = 0;
 };
 
 }  // namespace agentfs::fuse
