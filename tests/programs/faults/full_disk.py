@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The state's disk is full: who writes is told, what was fsynced stays, the server lives on, and
+goes on writing when there is space again."""
+import errno
+import os
+
+import fault
+from workspace import Workspace
+
+
+def write_until_full(root, name, piece):
+    """The files that write, fsync and close took until one of them failed."""
+    kept = []
+    for n in range(20000):
+        path = f"{root}/{name}{n}"
+        try:
+            descriptor = os.open(path, os.O_WRONLY | os.O_CREAT, 0o644)
+            try:
+                os.write(descriptor, piece)
+                if n % 8 == 7:
+                    os.fsync(descriptor)
+            finally:
+                os.close(descriptor)
+        except OSError as error:
+            fault.expect(error.errno == errno.ENOSPC, f"{path}: {error}, not ENOSPC")
+            return kept
+        if n % 8 == 7:  # a synced commit holds everything before it
+            kept += [f"{root}/{name}{m}" for m in range(n - 7, n + 1)]
+    raise fault.Failed("the disk does not get full")
+
+
+def expect_kept(paths, piece):
+    for path in paths:
+        with open(path, "rb") as file:
+            fault.expect(file.read() == piece, f"{path} was fsynced, and is not what was written")
+
+
+def fill(workspace, name, size):
+    root, piece = workspace.mount_point, os.urandom(size)
+    server = workspace.server()
+    kept = write_until_full(root, name, piece)
+    print(f"{len(kept)} files of {size} bytes before the disk was full")
+    fault.expect(kept, "not even one file fits")
+    expect_kept(kept, piece)
+    fault.expect(fault.read(f"{root}/base") == "base", "the base cannot be read")
+    fault.expect(fault.is_alive(server), "the server has ended")
+    return kept, piece
+
+
+def can_write(path):
+    try:
+        fault.write(path, "after", sync=True)
+        return True
+    except OSError as error:
+        fault.expect(error.errno == errno.ENOSPC, f"{path}: {error}, not ENOSPC")
+        return False
+
+
+def run(scratch, program):
+    if not fault.has_loop_devices():
+        return fault.SKIPPED
+    disk = fault.small_disk(scratch, "disk", 64)
+    workspace = Workspace(scratch, program, state=f"{disk}/state")
+    fault.write(f"{workspace.lower}/base", "base")
+    workspace.init()
+    workspace.mount()
+    for name, size in (("small", 3000), ("large", 1 << 20)):
+        with open(f"{disk}/ballast", "wb") as file:
+            file.write(bytes(24 << 20))
+        kept, piece = fill(workspace, name, size)
+        os.unlink(f"{disk}/ballast")
+        # There is space again: nothing has to be restarted.
+        fault.await_true(lambda name=name: can_write(f"{workspace.mount_point}/after-{name}"),
+                         "writing again")
+        expect_kept(kept, piece)
+        for path in kept:
+            os.unlink(path)
+        workspace.unmount()
+        workspace.check()
+        workspace.mount()
+        fault.expect(fault.read(f"{workspace.mount_point}/after-{name}") == "after", "after is lost")
+        fault.expect(not os.path.exists(kept[0]), "what was removed is there again")
+    workspace.unmount()
+    workspace.check()
+    return 0
+
+
+fault.main(run)
