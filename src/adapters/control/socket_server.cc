@@ -6,6 +6,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <exception>
 #include <nlohmann/json.hpp>
 
 #include "adapters/control/json.h"
@@ -91,7 +92,11 @@ void SocketServer::AcceptLoop() {
   for (;;) {
     if (::poll(waits, 2, -1) < 0 && errno != EINTR) return;
     if (waits[0].revents != 0) return;
-    if (waits[1].revents != 0) AcceptOne();
+    if (waits[1].revents == 0) continue;
+    try {
+      AcceptOne();
+    } catch (const std::exception&) {  // no memory, no thread: that client is refused, others not
+    }
   }
 }
 
@@ -112,11 +117,16 @@ void SocketServer::AcceptOne() {
                                                     "try again later")));
     return;
   }
-  ++active_;
   Connection& connection = connections_.emplace_back();
   connection.number = ++last_number_;
   connection.socket = std::move(socket).value();
-  connection.thread = std::thread([this, &connection] { Serve(connection); });
+  try {
+    connection.thread = std::thread([this, &connection] { Serve(connection); });
+  } catch (const std::exception&) {
+    connections_.pop_back();
+    throw;
+  }
+  ++active_;
 }
 
 void SocketServer::JoinEndedLocked() {
@@ -131,6 +141,22 @@ void SocketServer::JoinEndedLocked() {
 }
 
 void SocketServer::Serve(Connection& connection) {
+  try {
+    Converse(connection);
+  } catch (const std::exception&) {  // a lack of memory ends this connection, not the server
+  }
+  options_.disconnected(connection.number);
+  {
+    absl::MutexLock lock(&mu_);
+    // While stopping, the end of the connection means the end of the process.
+    if (!stopping_ && !connection.lingers) ::shutdown(connection.socket.get(), SHUT_RDWR);
+    connection.ended = true;
+    --active_;
+  }
+  options_.unused();
+}
+
+void SocketServer::Converse(Connection& connection) {
   const int socket = connection.socket.get();
   auto credentials = PeerOf(socket);
   if (credentials.ok() && MayConnect(*credentials)) {
@@ -147,15 +173,6 @@ void SocketServer::Serve(Connection& connection) {
         socket, ControlService::Answer(Error(EACCES, "the workspace is served for another user",
                                              "use it as that user, or as root")));
   }
-  options_.disconnected(connection.number);
-  {
-    absl::MutexLock lock(&mu_);
-    // While stopping, the end of the connection means the end of the process.
-    if (!stopping_ && !connection.lingers) ::shutdown(socket, SHUT_RDWR);
-    connection.ended = true;
-    --active_;
-  }
-  options_.unused();
 }
 
 bool SocketServer::LingerIfLast(Connection& connection) {

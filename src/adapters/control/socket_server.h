@@ -58,6 +58,8 @@ class SocketServer {
   void AcceptLoop();
   void AcceptOne();
   void Serve(Connection& connection);
+  // Until the client goes; may throw what a lack of memory throws.
+  void Converse(Connection& connection);
   void ServeRequests(Connection& connection, Peer peer);
   // For the last client, which wants to see the process end: its connection no longer counts, and
   // stays open until the process ends or somebody else comes.

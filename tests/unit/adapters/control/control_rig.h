@@ -5,7 +5,9 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <memory>
+#include <new>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -38,7 +40,11 @@ class FakeHost : public ServiceHost {
  public:
   Result<CommandOutcome> RunCommand(CommandRequest request, const Peer& peer) override;
   Result<void> Shutdown(UnmountForce) override { return Ok(); }
-  void Describe(nlohmann::ordered_json& status) override { status["described"] = true; }
+  void Describe(nlohmann::ordered_json& status) override {
+    if (out_of_memory.exchange(false)) throw std::bad_alloc();
+    status["described"] = true;
+  }
+  std::atomic<bool> out_of_memory = false;  // the next Describe is
 };
 
 class ControlTest : public testing::Test {

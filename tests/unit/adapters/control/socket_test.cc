@@ -114,6 +114,14 @@ TEST_F(SocketTest, GarbageEndsItsOwnConnectionOnly) {
   EXPECT_TRUE(bystander.Call("status", Json::object()).ok());
 }
 
+TEST_F(SocketTest, ALackOfMemoryEndsOneConnectionOnly) {
+  ControlClient bystander = Connect();
+  host_.out_of_memory = true;
+  EXPECT_FALSE(Connect().Call("status", Json::object()).ok());
+  EXPECT_TRUE(bystander.Call("status", Json::object()).ok());
+  EXPECT_TRUE(Connect().Call("status", Json::object()).ok());
+}
+
 TEST_F(SocketTest, CommandsGetTheirArgumentsAndStreams) {
   int out[2];
   ASSERT_EQ(::pipe2(out, O_CLOEXEC), 0);
