@@ -143,6 +143,15 @@ def version_of(program):
     return found[1] if found else said.split("\n", maxsplit=1)[0]
 
 
+def fuse_uring():
+    """Whether the kernel offers it: round trips cost much less than over the device."""
+    try:
+        with open("/sys/module/fuse/parameters/enable_uring", encoding="ascii") as file:
+            return "on" if file.read().strip() == "Y" else "off"
+    except OSError:
+        return "not there"
+
+
 def facts(scratch):
     """What somebody needs to judge the figures by."""
     with open("/proc/cpuinfo", encoding="utf-8") as file:
@@ -158,5 +167,6 @@ def facts(scratch):
         "load": f"{os.getloadavg()[0]:.1f}",
         "git": version_of("git"),
         "fuse-overlayfs": version_of("fuse-overlayfs"),
+        "FUSE over io_uring": fuse_uring(),
         "user": "root" if is_root() else f"uid {os.geteuid()}",
     }
