@@ -213,7 +213,8 @@ class View final : public FileSystem {
   // `value` null: removes it. Under `change`, with the node's record.
   void PutXattrLocked(Journal::Change& change, ViewNode& node, std::string_view name,
                       const Buffer* value);
-  Result<void> SetAcl(const Caller&, ViewNode& node, std::string_view name, std::string_view value);
+  Result<void> SetAcl(const Caller&, ViewNode& node, std::string_view name, std::string_view value)
+      ABSL_SHARED_LOCKS_REQUIRED(operations_);
 
   ViewNodes nodes_;
   FileIo io_;
