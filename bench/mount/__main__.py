@@ -94,27 +94,30 @@ def compare(options, run_directory, sizes):
     targets.try_each(chosen)
     facts = machine.facts(options.scratch)
     bench = measure.Bench(chosen, workloads, repository, sizes, say)
-    if workloads:
-        bench.repeat(options.repetitions)
-    sections, failed = measure_sections(chosen, repository, sizes, options, say)
+    sections, failed, interrupted = [], [], False
+    try:
+        if workloads:
+            bench.repeat(options.repetitions)
+        measure_sections(chosen, repository, sizes, options, say, sections, failed)
+    except KeyboardInterrupt:
+        interrupted = True
+        notices.append("interrupted: this is what was measured until then")
     return {"facts": facts, "targets": [target.name for target in chosen],
             "sizes": dataclasses.asdict(sizes), "repetitions": options.repetitions,
             "repository": f"{len(repository.sources)} sources, {repository.mib} MiB with .git and "
                           f"three files of {sizes.big_mib} MiB",
             "goals": goals_of(workloads), **bench.results(), "sections": sections,
-            "failed": failed, "notes": notes + notices}
+            "failed": failed, "notes": notes + notices, "interrupted": interrupted}
 
 
-def measure_sections(chosen, repository, sizes, options, say):
-    """What is no workload; a failure of one is told and does not lose the rest."""
-    sections, failed = [], []
+def measure_sections(chosen, repository, sizes, options, say, sections, failed):
+    """Adds what is no workload; a failure of one is told and does not lose the rest."""
     for name, make in SECTIONS.items():
         if wanted(name, options):
             try:
                 sections += make(chosen, repository, sizes, options.repetitions, say)
             except (machine.CommandFailed, OSError) as error:
                 failed.append(f"{name}: {error}")
-    return sections, failed
 
 
 def clean_up(run_directory):
@@ -177,6 +180,8 @@ def main():
         with open(options.json, "w", encoding="utf-8") as file:
             json.dump(document, file, indent=1)
     print(report.markdown(document))
+    if document["interrupted"]:
+        return 130
     return 1 if list(report.failures(document)) else 0
 
 

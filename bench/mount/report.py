@@ -42,6 +42,8 @@ def workload_rows(document, names):
     for workload, row in document["workloads"].items():
         goal = document["goals"].get(workload)
         native = row.get("native", {})
+        if not any(cell["seconds"] or "error" in cell for cell in row.values()):
+            continue  # not reached
         line = [workload, time_text(native["median"]) if "median" in native else "failed"]
         line += [ratio_text(row.get(name)) for name in names]
         line += [f"{number(goal['must'])} / {number(goal['aim'])}" if goal else ""]
@@ -140,6 +142,7 @@ def merge(documents):
         whole["goals"].update(piece["goals"])
         whole["sections"] += piece["sections"]
         whole["failed"] += piece["failed"]
+        whole["interrupted"] = whole["interrupted"] or piece["interrupted"]
         whole["notes"] += [note for note in piece["notes"] if note not in whole["notes"]]
         whole["repetitions"] = min(whole["repetitions"], piece["repetitions"])
         for name, same in piece["kept"].items():

@@ -51,15 +51,16 @@ class EndToEnd(unittest.TestCase):
         self.assertIn("agentfs: the program was not built (/nowhere)", done.stderr)
         self.assertEqual(done.stdout, "")
 
-    def test_ctrl_c_leaves_nothing_behind(self):
+    def test_ctrl_c_reports_what_there_is_and_leaves_nothing_behind(self):
         with subprocess.Popen(command(self.scratch, "--targets", "native", "--only", "small"),
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
             for line in process.stderr:
                 if "create small" in line:
                     break
             process.send_signal(signal.SIGINT)
-            process.communicate(timeout=60)
+            said, _ = process.communicate(timeout=60)
         self.assertEqual(process.returncode, 130)
+        self.assertIn("interrupted", said)
         self.assertFalse(os.path.exists(f"{self.scratch}/run"))
 
 
