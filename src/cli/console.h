@@ -46,7 +46,7 @@ class Console {
   Result<void> WriteAll(int fd, std::string_view data);
   Result<void> WaitFor(int fd, short events) const;
 
-  const Streams streams_;
+  const Streams streams_ = {};
   std::string buffer_;
   std::string given_back_;
   bool broken_pipe_ = false;

@@ -45,8 +45,7 @@ InodeTable::Slot& InodeTable::MakeSlot(uint64_t id) {
   return *SlotOf(id);
 }
 
-uint64_t InodeTable::TakeId(size_t index) {
-  Shard& shard = shards_[index];
+uint64_t InodeTable::TakeId(Shard& shard, size_t index) {
   if (shard.free.empty()) return kFirstId + index + kShards * shard.next++;
   const uint64_t id = shard.free.back();
   shard.free.pop_back();
@@ -61,7 +60,7 @@ Inode& InodeTable::Learn(const std::shared_ptr<Tree>& tree, NodeRef node) {
   auto [it, added] = shard.inodes.try_emplace(key, nullptr);
   if (added) {
     Inode* inode = new Inode();
-    inode->id = TakeId(index);
+    inode->id = TakeId(shard, index);
     // An id that is used again is told apart from what it was before.
     inode->generation = generation_.fetch_add(1, std::memory_order_relaxed);
     inode->tree = tree;

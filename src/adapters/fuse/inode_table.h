@@ -84,7 +84,7 @@ class InodeTable {
     uint64_t next ABSL_GUARDED_BY(mu) = 0;
   };
   static size_t ShardOf(const Key& key) { return absl::HashOf(key) % kShards; }
-  uint64_t TakeId(size_t index) ABSL_EXCLUSIVE_LOCKS_REQUIRED(shards_[index].mu);
+  static uint64_t TakeId(Shard& shard, size_t index) ABSL_EXCLUSIVE_LOCKS_REQUIRED(shard.mu);
   Slot* SlotOf(uint64_t id) const;
   Slot& MakeSlot(uint64_t id);
 
