@@ -107,8 +107,15 @@ Result<void> OpenWorkspace::OpenVolume(Missing missing) {
 
 OpenWorkspace::~OpenWorkspace() = default;
 
-void OpenWorkspace::AttachServer(control::MountHost& mounts, control::EventHub& events) {
+void OpenWorkspace::AttachServer(control::MountHost& mounts, control::EventHub& events,
+                                 control::ChangeEvents& changes) {
   operations_ = std::make_unique<control::Operations>(volume(), &mounts, &events);
+  changes_ = &changes;
+}
+
+std::shared_ptr<void> OpenWorkspace::WatchBranch(const std::string& branch,
+                                                 std::shared_ptr<FileSystem> view) {
+  return changes_ ? changes_->WatchBranch(branch, std::move(view)) : nullptr;
 }
 
 Result<void> OpenWorkspace::Close() {

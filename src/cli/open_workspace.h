@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 
+#include "adapters/control/change_events.h"
 #include "adapters/control/operations.h"
 #include "agentfs/volume.h"
 #include "workspace/workspace.h"
@@ -36,7 +37,10 @@ class OpenWorkspace {
   // What commands do to branches and snapshots goes through these.
   control::Operations& operations() { return *operations_; }
   // Before anybody else uses it: operations take the server's mounts and subscribers into account.
-  void AttachServer(control::MountHost& mounts, control::EventHub& events);
+  void AttachServer(control::MountHost& mounts, control::EventHub& events,
+                    control::ChangeEvents& changes);
+  // In a server: while the value lives, changes of the branch are events. Else null.
+  std::shared_ptr<void> WatchBranch(const std::string& branch, std::shared_ptr<FileSystem> view);
   // Whether opening made the database.
   bool created() const { return created_; }
 
@@ -54,6 +58,7 @@ class OpenWorkspace {
   std::optional<WorkspaceLock> lock_;
   std::unique_ptr<Volume> volume_;
   std::unique_ptr<control::Operations> operations_;
+  control::ChangeEvents* changes_ = nullptr;
   bool created_ = false;
 };
 

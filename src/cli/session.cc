@@ -44,6 +44,7 @@ Result<FsckReport> Session::CheckTables(Context& context, bool repair) {
 Session::~Session() = default;
 
 Result<void> Session::Close() {
+  watch_.reset();
   if (own_) return own_->Close();
   if (access_ == Access::kRead) return Ok();
   auto flushed = volume().Flush(Durability::kSynced);
@@ -76,6 +77,7 @@ Result<Files> OpenFiles(Session& session, const ViewChoice& choice) {
     return WithRemedy(view.error().WithContext("branch " + branch),
                       "'agentfs branch list' shows the branches");
   }
+  if (access == Access::kWrite) session.watch_ = session.workspace_->WatchBranch(branch, *view);
   return Files(std::move(view).value(), session.context().identity.AsCaller());
 }
 

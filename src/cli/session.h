@@ -16,6 +16,8 @@ namespace agentfs::cli {
 enum class Access : uint8_t { kRead, kWrite };
 
 // One thread. The context must outlive it.
+struct ViewChoice;
+
 class Session {
  public:
   // The workspace that the context's options and the environment name. EBUSY, with the context's
@@ -39,8 +41,11 @@ class Session {
  private:
   Session(const Context& context, Access access) : context_(context), access_(access) {}
 
+  friend Result<Files> OpenFiles(Session& session, const ViewChoice& choice);
+
   const Context& context_;
   const Access access_;
+  std::shared_ptr<void> watch_;         // of the branch that the command changes
   std::unique_ptr<OpenWorkspace> own_;  // null: the server's
   OpenWorkspace* workspace_ = nullptr;
 };

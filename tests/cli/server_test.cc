@@ -155,6 +155,35 @@ TEST_F(MountCliTest, RestoreOfAMountedBranchShowsAtOnce) {
   EXPECT_EQ(Do({"fs", "cat", "/README", "--snapshot", replaced}).out, "after, and longer");
 }
 
+TEST_F(MountCliTest, SubscribersHearOfFilesByPath) {
+  Mount();
+  Do({"branch", "create", "other"});
+  auto subscriber = control::ControlClient::Connect(state() + "/control.sock");
+  ASSERT_TRUE(subscriber.ok());
+  ASSERT_TRUE(subscriber->Call("subscribe", Json::object()).ok());
+  auto next = [&](const std::string& kind) {
+    // Attributes and times change along: what is not asked for is passed over.
+    for (;;) {
+      auto event = subscriber->NextEvent();
+      if (!event.ok() || !event->has_value()) return std::string("none");
+      if ((**event)["event"] != kind) continue;
+      return (**event).value("branch", "") + " " + (**event).value("path", "") + " " +
+             (**event).value("new_path", "");
+    }
+  };
+  Write(InMount("src/new"), "x");
+  EXPECT_EQ(next("created"), "main /src/new ");
+  EXPECT_EQ(next("modified"), "main /src/new ");
+  std::filesystem::rename(InMount("src/new"), InMount("moved"));
+  EXPECT_EQ(next("renamed"), "main /src/new /moved");
+  std::filesystem::remove(InMount("moved"));
+  EXPECT_EQ(next("removed"), "main /moved ");
+  Do({"fs", "mkdir", "/d", "--branch", "other"});
+  EXPECT_EQ(next("created"), "other /d ");
+  Do({"branch", "delete", "other"});
+  EXPECT_EQ(next("branch-deleted"), "other  ");
+}
+
 TEST_F(MountCliTest, AnotherProtocolVersionIsAnswered) {
   Mount();
   auto socket = ConnectUnix(state() + "/control.sock");

@@ -42,7 +42,8 @@ Result<std::shared_ptr<Subscription>> Subscription::Create(std::string branch, s
 }
 
 void Subscription::Add(const Event& event) {
-  if (!branch_.empty() && event.branch != branch_) return;
+  const bool for_all = event.kind == EventKind::kLost;
+  if (!branch_.empty() && !for_all && event.branch != branch_) return;
   absl::MutexLock lock(&mu_);
   if (queue_.size() >= capacity_) {
     ++lost_;

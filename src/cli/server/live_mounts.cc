@@ -105,7 +105,8 @@ Result<LiveMounts::LivePtr> LiveMounts::Find(std::string_view point) const {
                "'agentfs status' lists the mounts");
 }
 
-Result<std::unique_ptr<fuse::Mount>> LiveMounts::Start(const MountRequest& request) {
+Result<void> LiveMounts::Start(Live& live) {
+  const MountRequest& request = live.request;
   fuse::MountSource source;
   if (request.snapshot.empty()) {
     auto view = volume_.OpenBranch(request.branch);
@@ -115,6 +116,7 @@ Result<std::unique_ptr<fuse::Mount>> LiveMounts::Start(const MountRequest& reque
     }
     source.view = *view;
     source.view_name = request.branch;
+    live.watch = changes_.WatchBranch(request.branch, *view);
   } else {
     auto view = volume_.OpenSnapshot(request.snapshot);
     if (!view.ok()) {
@@ -132,7 +134,8 @@ Result<std::unique_ptr<fuse::Mount>> LiveMounts::Start(const MountRequest& reque
   options.mount.allow_other = request.allow_other;
   options.profile = request.profile == "bulk" ? fuse::Profile::kBulk : fuse::Profile::kDefault;
   options.control = control_;
-  return fuse::Mount::Start(std::move(source), std::move(options));
+  AGENTFS_ASSIGN(live.mount, fuse::Mount::Start(std::move(source), std::move(options)));
+  return Ok();
 }
 
 Result<MountState> LiveMounts::Mount(const MountRequest& asked) {
@@ -146,8 +149,8 @@ Result<MountState> LiveMounts::Mount(const MountRequest& asked) {
   absl::MutexLock changing(&change_mu_);
   AGENTFS_TRY(PrepareMountPoint(layout_, request.point));
   auto live = std::make_shared<Live>();
-  AGENTFS_ASSIGN(live->mount, Start(request));
   live->request = request;
+  AGENTFS_TRY(Start(*live));
   {
     absl::MutexLock lock(&mu_);
     mounts_.push_back(live);

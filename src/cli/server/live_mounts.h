@@ -11,6 +11,7 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
+#include "adapters/control/change_events.h"
 #include "adapters/control/mount_host.h"
 #include "adapters/fuse/mount.h"
 #include "agentfs/volume.h"
@@ -18,10 +19,11 @@
 
 namespace agentfs::cli {
 
-// Thread-safe. The volume must outlive it; a mount holds the view that it shows.
+// Thread-safe. What it is given must outlive it; a mount holds the view that it shows.
 class LiveMounts final : public control::MountHost {
  public:
-  LiveMounts(Volume& volume, const Layout& layout) : volume_(volume), layout_(layout) {}
+  LiveMounts(Volume& volume, const Layout& layout, control::ChangeEvents& changes)
+      : volume_(volume), layout_(layout), changes_(changes) {}
 
   // What answers ioctl on the control file of mounts made from now on.
   void SetControl(fuse::ControlHandler control) { control_ = std::move(control); }
@@ -47,13 +49,14 @@ class LiveMounts final : public control::MountHost {
  private:
   struct Live {
     control::MountRequest request;
+    std::shared_ptr<control::ChangeEvents::Watch> watch;  // null: a snapshot does not change
     std::unique_ptr<fuse::Mount> mount;
   };
   using LivePtr = std::shared_ptr<Live>;
 
   std::vector<LivePtr> Snapshot() const ABSL_LOCKS_EXCLUDED(mu_);
   Result<LivePtr> Find(std::string_view point) const;
-  Result<std::unique_ptr<fuse::Mount>> Start(const control::MountRequest& request);
+  Result<void> Start(Live& live);
   Result<void> UnmountOne(const LivePtr& live, control::UnmountForce force);
   Error Busy(const std::string& point);
   void Forget(const LivePtr& live);
@@ -61,6 +64,7 @@ class LiveMounts final : public control::MountHost {
 
   Volume& volume_;
   const Layout& layout_;
+  control::ChangeEvents& changes_;
   fuse::ControlHandler control_;
   absl::Mutex change_mu_;  // one mounts or unmounts at a time; taken before mu_
   mutable absl::Mutex mu_;

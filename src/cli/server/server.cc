@@ -64,12 +64,12 @@ Server::Server(std::unique_ptr<OpenWorkspace> workspace, Fd signals, Fd wake, Fd
       signals_(std::move(signals)),
       wake_(std::move(wake)),
       mount_table_(std::move(mount_table)),
-      mounts_(workspace_->volume(), workspace_->workspace().layout) {}
+      mounts_(workspace_->volume(), workspace_->workspace().layout, changes_) {}
 
 Server::~Server() = default;
 
 Result<void> Server::Listen() {
-  workspace_->AttachServer(mounts_, events_);
+  workspace_->AttachServer(mounts_, events_, changes_);
   service_ =
       std::make_unique<control::ControlService>(workspace_->operations(), this, AGENTFS_VERSION);
   mounts_.SetControl([this](const fuse::ControlCaller& caller, std::string_view request) {
@@ -118,6 +118,7 @@ Result<void> Server::Run() {
 Result<void> Server::Leave() {
   socket_->Stop();
   mounts_.EndAll();
+  changes_.Drain();
   auto closed = workspace_->Close();
   workspace_->Unlock();
   return closed;
@@ -154,6 +155,7 @@ Result<control::CommandOutcome> Server::RunCommand(control::CommandRequest reque
     outcome.status = context.Run();
   }
   mounts_.FlushInvalidations();
+  changes_.Drain();
   outcome.broken_pipe = context.console->broken_pipe();
   return outcome;
 }

@@ -8,6 +8,7 @@
 #include <memory>
 #include <string>
 
+#include "adapters/control/change_events.h"
 #include "adapters/control/service.h"
 #include "adapters/control/socket_server.h"
 #include "cli/context.h"
@@ -51,6 +52,7 @@ class Server final : public control::ServiceHost {
   const Fd wake_;
   const Fd mount_table_;  // tells of changes
   control::EventHub events_;
+  control::ChangeEvents changes_{events_};
   LiveMounts mounts_;
   std::unique_ptr<control::ControlService> service_;
   std::unique_ptr<control::SocketServer> socket_;
