@@ -51,6 +51,15 @@ struct AttrChange {
   bool clear_set_id = false;  // as a write by an ordinary user does
 };
 
+struct Caller;
+
+// Knows the groups of callers who were given without them.
+class GroupSource {
+ public:
+  virtual ~GroupSource() = default;
+  virtual bool IsMember(const Caller& caller, uint32_t group) const = 0;
+};
+
 // On whose behalf an operation runs. The default is root, whom nothing is denied.
 struct Caller {
   uint32_t uid = 0;
@@ -65,13 +74,15 @@ struct Caller {
   bool checked = false;
   bool clears_set_id = false;
 
+  const GroupSource* more_groups = nullptr;  // asked where `gid` and `groups` do not settle it
+
   bool ClearsSetId() const { return checked ? clears_set_id : uid != 0; }
   bool InGroup(uint32_t group) const {
     if (group == gid) return true;
     for (uint32_t g : groups) {
       if (g == group) return true;
     }
-    return false;
+    return more_groups != nullptr && more_groups->IsMember(*this, group);
   }
 };
 

@@ -43,8 +43,9 @@ uint32_t ModeAfterChmod(const Caller& caller, const ViewNode& node, uint32_t mod
 
 void ClearSetIdBits(const Caller& caller, ViewNode& node) {
   node.mode &= ~uint32_t{S_ISUID};
+  if ((node.mode & S_ISGID) == 0) return;
   const bool executable = (node.mode & S_IXGRP) != 0;
-  if (executable || !MayKeepSetGid(caller, node.gid)) {
+  if (executable || (caller.uid != 0 && !caller.InGroup(node.gid))) {
     node.mode &= ~uint32_t{S_ISGID};
   }
 }

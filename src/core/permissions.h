@@ -18,7 +18,7 @@ Result<void> CheckSticky(const Caller& caller, const ViewNode& directory, const 
 inline bool IsOwner(const Caller& caller, const ViewNode& node) {
   return caller.checked || caller.uid == 0 || caller.uid == node.uid;
 }
-// Whether the caller may make something set-gid to `gid`.
+// Whether what the caller makes or changes may be set-gid to `gid`.
 inline bool MayKeepSetGid(const Caller& caller, uint32_t gid) {
   return caller.checked || caller.uid == 0 || caller.InGroup(gid);
 }

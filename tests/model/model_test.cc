@@ -19,6 +19,7 @@ struct Configuration {
   bool base = false;
   bool single_file = false;
   bool tiny_caches = false;
+  Access access = Access::kView;
 };
 
 void PrintTo(const Configuration& configuration, std::ostream* out) { *out << configuration.name; }
@@ -31,6 +32,8 @@ uint64_t FromEnvironment(const char* name, uint64_t otherwise) {
 WorldOptions OptionsOf(const Configuration& configuration, uint64_t seed) {
   WorldOptions options;
   options.store = configuration.store;
+  options.access = configuration.access;
+  options.volume.watch_base = configuration.access != Access::kView;
   options.volume.single_file = configuration.single_file;
   if (configuration.tiny_caches) {
     options.volume.content_cache_bytes = 128 * 1024;
@@ -47,6 +50,9 @@ class ModelTest : public testing::TestWithParam<Configuration> {};
 TEST_P(ModelTest, BehavesAsARealDirectory) {
   constexpr uint64_t kSteps = 1000;
   constexpr uint64_t kRuns = 2;
+  if (GetParam().access != Access::kView && !posix::WhyNoMounts().empty()) {
+    GTEST_SKIP() << posix::WhyNoMounts();
+  }
   const uint64_t first = FromEnvironment("MODEL_SEED", 20240607);
   const uint64_t steps = FromEnvironment("MODEL_STEPS", kSteps * kRuns) / kRuns;
   for (uint64_t seed = first; seed < first + kRuns; ++seed) {
@@ -68,17 +74,21 @@ TEST_P(ModelTest, BehavesAsARealDirectory) {
 using posix::StoreKind;
 INSTANTIATE_TEST_SUITE_P(
     All, ModelTest,
-    testing::Values(Configuration{"Memory", StoreKind::kMemory},
-                    Configuration{"MemoryBase", StoreKind::kMemory, true},
-                    Configuration{"MemoryTiny", StoreKind::kMemory, false, false, true},
-                    Configuration{"MemoryTinyBase", StoreKind::kMemory, true, false, true},
-                    Configuration{"Sqlite", StoreKind::kSqlite},
-                    Configuration{"SqliteBase", StoreKind::kSqlite, true},
-                    Configuration{"SqliteTinyBase", StoreKind::kSqlite, true, false, true},
-                    Configuration{"SqliteSingleFile", StoreKind::kSqlite, false, true},
-                    Configuration{"SqliteSingleFileTinyBase", StoreKind::kSqlite, true, true, true},
-                    Configuration{"Lmdb", StoreKind::kLmdb},
-                    Configuration{"LmdbTinyBase", StoreKind::kLmdb, true, false, true}),
+    testing::Values(
+        Configuration{"Memory", StoreKind::kMemory},
+        Configuration{"MemoryBase", StoreKind::kMemory, true},
+        Configuration{"MemoryTiny", StoreKind::kMemory, false, false, true},
+        Configuration{"MemoryTinyBase", StoreKind::kMemory, true, false, true},
+        Configuration{"Sqlite", StoreKind::kSqlite},
+        Configuration{"SqliteBase", StoreKind::kSqlite, true},
+        Configuration{"SqliteTinyBase", StoreKind::kSqlite, true, false, true},
+        Configuration{"SqliteSingleFile", StoreKind::kSqlite, false, true},
+        Configuration{"SqliteSingleFileTinyBase", StoreKind::kSqlite, true, true, true},
+        Configuration{"Lmdb", StoreKind::kLmdb},
+        Configuration{"LmdbTinyBase", StoreKind::kLmdb, true, false, true},
+        Configuration{"Mount", StoreKind::kMemory, false, false, false, Access::kMount},
+        Configuration{"MountTinyBase", StoreKind::kSqlite, true, false, true, Access::kMount},
+        Configuration{"TwoMountsBase", StoreKind::kMemory, true, false, false, Access::kTwoMounts}),
     [](const testing::TestParamInfo<Configuration>& info) { return info.param.name; });
 
 }  // namespace

@@ -133,7 +133,7 @@ World::World(const WorldOptions& options) : options_(options) {
   branches_[branch_] = std::move(main);
 
   rig_ = MustHave(posix::VolumeRig::Open(std::move(rig)), "opening the volume");
-  view_ = MustHave(rig_->Branch(branch_), "opening the branch");
+  if (const std::string failed = OpenView(); !failed.empty()) Fail(failed);
   if (!base_) MustBe(view_->Chmod("", 0777), "chmod");
   // The probe was a change that the view has not seen.
   const TimeChange start = TimeChange::Set(1'000'000);
@@ -144,7 +144,7 @@ World::World(const WorldOptions& options) : options_(options) {
 
 World::~World() {
   CloseHandles();
-  view_.reset();
+  CloseView();
 }
 
 std::unique_ptr<Subject> World::NewDirectory() {
@@ -187,6 +187,10 @@ uint64_t World::OpenSize(size_t slot) {
 }
 
 std::string World::Execute(const Operation& o) {
+  Settle();
+  // Open files stay with the first mount.
+  const bool by_path = o.kind < Kind::kOpen;
+  use_second_ = by_path && second_view_ != nullptr && !use_second_;
   if (o.kind >= Kind::kSnapshot) {
     paths_stale_ = true;
     return ExecuteVolume(o);
@@ -269,6 +273,7 @@ std::string World::CompareAround(const std::string& path) {
 }
 
 std::string World::CompareAll() {
+  Settle();
   std::string difference = CompareTrees(expected(), actual(), rules_);
   for (size_t i = 0; i < kSlots && difference.empty(); ++i) {
     if (has_open(i)) difference = CompareHandles(handles_[i]);

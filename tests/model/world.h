@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "mount_rig.h"
 #include "native_subject.h"
 #include "operation.h"
 #include "outcome.h"
@@ -18,7 +19,12 @@
 
 namespace agentfs::model {
 
+// How the operations reach the volume: through the library or through the kernel, and then through
+// one mount of the branch or through two in turn.
+enum class Access : uint8_t { kView, kMount, kTwoMounts };
+
 struct WorldOptions {
+  Access access = Access::kView;
   posix::StoreKind store = posix::StoreKind::kMemory;
   // Steps that fill the base directory before the volume is made; empty: there is no base.
   std::vector<Operation> base;
@@ -109,7 +115,11 @@ class World {
   std::string OpenView();
   void CloseHandles();
   posix::Subject& expected() { return *branches_[branch_]; }
-  posix::Subject& actual() { return *view_; }
+  posix::Subject& actual() { return use_second_ ? *second_view_ : *view_; }
+  std::string Mount(std::unique_ptr<posix::Subject>& view);
+  void CloseView();
+  // Until every mount knows what was done through the others.
+  void Settle();
 
   const WorldOptions options_;
   posix::TempDirectory temp_;
@@ -119,7 +129,10 @@ class World {
   std::unique_ptr<posix::Subject> base_, base_copy_;
   std::unique_ptr<posix::VolumeRig> rig_;
   std::string branch_{kMainBranch};
-  std::unique_ptr<posix::Subject> view_;                                         // of branch_
+  std::unique_ptr<posix::Watchdog> watchdog_;
+  std::vector<std::unique_ptr<posix::MountRig>> mounts_;
+  std::unique_ptr<posix::Subject> view_, second_view_;  // of branch_
+  bool use_second_ = false;
   std::map<std::string, std::unique_ptr<posix::Subject>> branches_, snapshots_;  // the real ones
   std::array<Handle, kSlots> handles_;
   std::vector<std::string> paths_;

@@ -82,7 +82,38 @@ std::string World::Fork(const std::string& name, const std::string& from) {
   return "";
 }
 
+std::string World::Mount(std::unique_ptr<posix::Subject>& view) {
+  const std::string place = temp_.Make("mount-" + std::to_string(++directories_));
+  if (mounts_.empty()) watchdog_ = std::make_unique<posix::Watchdog>(place, 250);
+  posix::MountRigOptions options;
+  options.branch = branch_;
+  auto mount = posix::MountRig::Start(rig_->volume(), place, std::move(options));
+  if (!mount.ok()) return "mounting branch " + branch_ + ": " + mount.error().message();
+  mounts_.push_back(std::move(*mount));
+  auto opened = posix::OpenNativeSubject(place);
+  if (!opened.ok()) return "opening the mount: " + opened.error().message();
+  view = std::move(*opened);
+  return "";
+}
+
+void World::CloseView() {
+  use_second_ = false;
+  second_view_.reset();
+  view_.reset();
+  mounts_.clear();
+  watchdog_.reset();
+}
+
+void World::Settle() {
+  for (const auto& mount : mounts_) mount->mount().FlushInvalidations();
+}
+
 std::string World::OpenView() {
+  if (options_.access != Access::kView) {
+    std::string failed = Mount(view_);
+    if (failed.empty() && options_.access == Access::kTwoMounts) failed = Mount(second_view_);
+    return failed;
+  }
   auto view = rig_->Branch(branch_);
   if (!view.ok()) return "opening branch " + branch_ + ": " + view.error().message();
   view_ = std::move(*view);
@@ -92,7 +123,7 @@ std::string World::OpenView() {
 std::string World::Switch(const std::string& name) {
   if (!branches_.contains(name)) return "";
   CloseHandles();
-  view_.reset();
+  CloseView();
   branch_ = name;
   std::string difference = OpenView();
   return difference.empty() ? CompareAll() : difference;
@@ -118,7 +149,7 @@ std::string World::Restore(const std::string& name) {
 
 std::string World::Reopen() {
   CloseHandles();
-  view_.reset();
+  CloseView();
   std::string difference = Expect(0, rig_->Reopen(), "reopening the volume");
   if (difference.empty()) difference = OpenView();
   return difference.empty() ? CompareAll() : difference;

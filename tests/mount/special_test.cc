@@ -73,6 +73,14 @@ TEST_F(SpecialTest, SetUidGivesNothing) {
   EXPECT_NE(s.f_flag & ST_NODEV, 0u);
 }
 
+TEST_F(SpecialTest, SetGidStaysForMembersOfTheGroup) {
+  Start();
+  Run("for f in member stranger; do echo x > $f; chown 0:3001 $f; chmod 2666 $f; done");
+  Run("setpriv --reuid=1001 --regid=1001 --groups=3001 sh -c 'echo y >> member'");
+  Run("setpriv --reuid=1001 --regid=1001 --clear-groups sh -c 'echo y >> stranger'");
+  EXPECT_EQ(Run("stat -c %a member stranger"), "2666\n666\n");
+}
+
 TEST_F(SpecialTest, CopyFileRangeAndSendfile) {
   const std::string content = Pattern(300'000);
   WriteHostFile(base("from"), content);

@@ -108,6 +108,7 @@ Caller Dispatcher::CallerOf(const Request& request) const {
   caller.umask = 0;
   caller.checked = true;
   caller.origin = forest_.origin();
+  caller.more_groups = &groups_;
   return caller;
 }
 

@@ -20,6 +20,7 @@
 #include "adapters/fuse/invalidator.h"
 #include "adapters/fuse/listings.h"
 #include "adapters/fuse/mount.h"
+#include "adapters/fuse/process_groups.h"
 #include "adapters/fuse/transport/negotiate.h"
 #include "agentfs/result.h"
 
@@ -147,6 +148,7 @@ class Dispatcher final : public Handler {
   Listings listings_;
   const Capabilities capabilities_;
   const ControlHandler control_;
+  const ProcessGroups groups_;
 
   // By thread, so that counting costs nothing.
   struct alignas(64) Counters {

@@ -53,15 +53,13 @@ void Invalidator::AddNode(const Tree& tree, NodeId node, Item::Kind kind) {
   if (const uint64_t id = Find(tree, node); id != 0) Add({kind, id});
 }
 
-void Invalidator::AddName(const Tree& tree, NodeId parent, std::string_view name, NodeId removed) {
+void Invalidator::AddName(const Tree& tree, NodeId parent, std::string_view name, Item::Kind kind,
+                          NodeId removed) {
   const uint64_t id = Find(tree, parent);
   if (id == 0) return;
   const uint64_t child = Find(tree, removed);
-  if (child != 0) {
-    Add({Item::Kind::kRemoved, id, std::string(name), child});
-  } else if (!name.empty()) {
-    Add({Item::Kind::kEntry, id, std::string(name)});
-  }
+  if (kind == Item::Kind::kRemoved && child == 0) kind = Item::Kind::kEntry;
+  if (!name.empty()) Add({kind, id, std::string(name), child});
   Add({Item::Kind::kData, id});
 }
 
@@ -72,12 +70,12 @@ void Invalidator::Changed(const Tree& tree, const ChangeEvent& event) {
       AddName(tree, event.parent, event.name);
       return AddNode(tree, event.node, Item::Kind::kAttributes);
     case Kind::kRemoved:
-      AddName(tree, event.parent, event.name, event.node);
+      AddName(tree, event.parent, event.name, Item::Kind::kRemoved, event.node);
       return AddNode(tree, event.node, Item::Kind::kAttributes);
     case Kind::kRenamed:
     case Kind::kExchanged:
-      AddName(tree, event.parent, event.name);
-      AddName(tree, event.new_parent, event.new_name);
+      AddName(tree, event.parent, event.name, Item::Kind::kMoved);
+      AddName(tree, event.new_parent, event.new_name, Item::Kind::kMoved);
       AddNode(tree, event.replaced, Item::Kind::kAttributes);
       return AddNode(tree, event.node, Item::Kind::kAttributes);
     case Kind::kContent:
@@ -162,6 +160,10 @@ bool Invalidator::Send(const Item& item) {
       return known(notifier_->InvalidateInode(item.id, 0, 0));
     case Item::Kind::kEntry:
       (void)notifier_->InvalidateEntry(item.id, item.name, Notifier::Entry::kExpire).ok();
+      return true;
+    case Item::Kind::kMoved:
+      // A directory that the kernel still has under its old name it cannot move while it renames.
+      (void)notifier_->InvalidateEntry(item.id, item.name, Notifier::Entry::kDrop).ok();
       return true;
     case Item::Kind::kRemoved:
       (void)notifier_->Deleted(item.id, item.child, item.name).ok();

@@ -43,7 +43,7 @@ class Invalidator final : public TreeObserver {
 
  private:
   struct Item {
-    enum class Kind : uint8_t { kAttributes, kData, kEntry, kRemoved, kAll };
+    enum class Kind : uint8_t { kAttributes, kData, kEntry, kMoved, kRemoved, kAll };
     Kind kind;
     uint64_t id = 0;        // the kernel's
     std::string name = {};  // of the entry in it
@@ -52,7 +52,8 @@ class Invalidator final : public TreeObserver {
   };
   void AddNode(const Tree& tree, NodeId node, Item::Kind kind);
   // A name in a directory: the entry, the listing and the directory's times.
-  void AddName(const Tree& tree, NodeId parent, std::string_view name, NodeId removed = {});
+  void AddName(const Tree& tree, NodeId parent, std::string_view name,
+               Item::Kind kind = Item::Kind::kEntry, NodeId removed = {});
   uint64_t Find(const Tree& tree, NodeId node) ABSL_LOCKS_EXCLUDED(mu_);  // 0: not known
   void Add(Item item) ABSL_LOCKS_EXCLUDED(mu_);
   void Work() ABSL_LOCKS_EXCLUDED(mu_);

@@ -94,6 +94,9 @@ MountImpl::~MountImpl() {
 }  // namespace
 
 Result<std::unique_ptr<Mount>> Mount::Start(MountSource source, ServeOptions options) {
+  if (options.profile == Profile::kBulk) {
+    return Error(EOPNOTSUPP, "this version has no bulk profile", "mount with the default profile");
+  }
   AGENTFS_ASSIGN(MountPoint point, MountPoint::Mount(options.mount_point, options.mount));
   AGENTFS_ASSIGN(const fuse::Capabilities agreed, Negotiate(point.device(), options.wanted));
   auto mount =

@@ -82,7 +82,7 @@ struct MountStats {
 class Mount {
  public:
   // When it returns, the mount point shows the source. Errors say what to do: ENOENT, ENOTDIR,
-  // EPERM, ENODEV (no FUSE here), EBUSY.
+  // EPERM, ENODEV (no FUSE here), EBUSY, EOPNOTSUPP (the profile).
   static Result<std::unique_ptr<Mount>> Start(MountSource source, ServeOptions options);
   // Unmounts by force if nobody has unmounted, and waits for the requests under way.
   virtual ~Mount() = default;
