@@ -95,7 +95,7 @@ TEST_F(MessagesTest, OpeningAndReadingAnUnknownFile) {
   Remount();
   WarmUp();
   struct stat s {};
-  ::stat(path().c_str(), &s);
+  ::stat(path("d").c_str(), &s);
   EXPECT_EQ(Messages([&] { EXPECT_EQ(Read("d/f"), "content\n"); }), "LOOKUP 1, READ 1");
 }
 

@@ -56,6 +56,8 @@ TEST_F(ProgramsTest, Make) {
   NEEDS("make");
   NEEDS("cc");
   StartOverSources();
+  ::unsetenv("MAKELEVEL");  // the tests may have been started by a make
+  ::unsetenv("MAKEFLAGS");
   Run("make -s -j4");
   EXPECT_EQ(Shell(path(), "./app").status, 7);
   EXPECT_EQ(Run("make"), "make: Nothing to be done for 'all'.\n");
