@@ -32,7 +32,7 @@ class Sizes:
     chmods: int = 2_000
     base_moves: int = 500
     branches: int = 100
-    sustained: float = 6.0        # seconds of load with and without snapshots
+    sustained: float = 3.0        # seconds of load with and without snapshots
 
 
 FULL = Sizes()
