@@ -33,10 +33,10 @@ void NodeTable::Shard::Insert(ViewNode* node) {
     base_nodes.insert(node);
     return;
   }
-  auto& page = pages[id / kPageNodes];
-  if (page == nullptr) page = std::make_unique<Page>();
-  page->nodes[id % kPageNodes] = node;
-  ++page->used;
+  auto it = pages.find(id / kPageNodes);
+  if (it == pages.end()) it = pages.emplace(id / kPageNodes, std::make_unique<Page>()).first;
+  it->second->nodes[id % kPageNodes] = node;
+  ++it->second->used;
 }
 
 void NodeTable::Shard::Erase(ViewNode* node) {
@@ -61,7 +61,13 @@ NodeRef NodeTable::Get(NodeId id) {
   absl::MutexLock lock(&shard.mu);
   if (ViewNode* node = shard.Find(id)) return NodeRef(node);
   auto* node = new (pool_.Allocate()) ViewNode(*this, id);
-  shard.Insert(node);
+  try {
+    shard.Insert(node);
+  } catch (...) {  // no memory
+    node->~ViewNode();
+    pool_.Free(node);
+    throw;
+  }
   size_.fetch_add(1, std::memory_order_relaxed);
   return NodeRef(node);
 }
