@@ -103,7 +103,8 @@ TEST_P(PowerCutTest, NoObjectGoesBeforeTheRowsThatMapIt) {
     disk.Cut(image, Disk::Unsynced::kLost, random);
   }
   auto left = OpenVolume(GetParam(), image, workspace.base_directory(), 5).value();
-  for (const FsckProblem& problem : left->Check(false).value().problems) {
+  const FsckReport report = left->Check(false).value();
+  for (const FsckProblem& problem : report.problems) {
     ADD_FAILURE() << "fsck: " << problem.what;
   }
 }
