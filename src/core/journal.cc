@@ -143,13 +143,13 @@ Result<void> Journal::Admit(Growth growth) {
 
 Result<void> Journal::AwaitBatch(uint64_t batch, Durability durability) {
   absl::MutexLock lock(&mu_);
-  const uint64_t failures = failures_;
+  // One that has begun already fails for reasons of before.
+  const uint64_t begun = attempts_;
   const bool synced = durability == Durability::kSynced;
-  if (synced && synced_ + 1 >= batch && !dirty_.load()) return Ok();
   (synced ? wanted_synced_ : wanted_) = std::max(synced ? wanted_synced_ : wanted_, batch);
   work_.Signal();
   while ((synced ? synced_ : committed_.load()) < batch) {
-    if (failures_ != failures) return last_error_;
+    if (failed_attempt_ > begun) return last_error_;
     if (stopping_ && !thread_.joinable()) return Error(EBADF);
     done_.Wait(&mu_);
   }
@@ -157,9 +157,7 @@ Result<void> Journal::AwaitBatch(uint64_t batch, Durability durability) {
 }
 
 Result<void> Journal::Flush(Durability durability) {
-  const uint64_t batch = sequence_.load();
-  if (durability == Durability::kNone && !dirty_.load()) return AwaitBatch(batch - 1, durability);
-  return AwaitBatch(batch, durability);
+  return AwaitBatch(AppendedBatch(), durability);
 }
 
 Result<void> Journal::WaitCommitted(uint64_t batch) {
@@ -188,7 +186,7 @@ Result<void> Journal::Close() {
 bool Journal::AwaitWork(Durability* durability) {
   absl::MutexLock lock(&mu_);
   while (!stopping_ && !dirty_.load() && !MustCommit() && failed_ == nullptr) work_.Wait(&mu_);
-  if (!stopping_ && failed_ != nullptr) {
+  if (!stopping_ && error_.load() != 0) {
     work_.WaitWithTimeout(&mu_, kRetryInterval);
   } else {
     const absl::Time deadline = absl::Now() + absl::Milliseconds(options_.interval_ms);
@@ -197,6 +195,7 @@ bool Journal::AwaitWork(Durability* durability) {
     }
   }
   *durability = wanted_synced_ > synced_ ? Durability::kSynced : Durability::kNone;
+  ++attempts_;
   return !stopping_ || dirty_.load();
 }
 
@@ -301,7 +300,7 @@ void Journal::Failed(std::unique_ptr<Pending> pending, Error error) {
   error_.store(error.code());
   absl::MutexLock lock(&mu_);
   last_error_ = std::move(error);
-  ++failures_;
+  failed_attempt_ = attempts_;
   done_.SignalAll();
 }
 

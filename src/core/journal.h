@@ -114,8 +114,10 @@ class Journal {
 
   // The last batch that anything was appended to.
   uint64_t AppendedBatch() const {
+    // In this order: a cut raises the sequence before it clears the mark.
+    const bool dirty = dirty_.load();
     const uint64_t current = sequence_.load();
-    return dirty_.load() ? current : current - 1;
+    return dirty ? current : current - 1;
   }
   // Makes the committer cut a batch soon, though nothing was appended: a hook has something to add.
   void Wake() { MarkDirty(); }
@@ -179,7 +181,8 @@ class Journal {
   uint64_t wanted_ ABSL_GUARDED_BY(mu_) = 0;         // commit at least up to this batch
   uint64_t wanted_synced_ ABSL_GUARDED_BY(mu_) = 0;  // and this one synced
   uint64_t synced_ ABSL_GUARDED_BY(mu_) = 0;
-  uint64_t failures_ ABSL_GUARDED_BY(mu_) = 0;  // commits that failed, for those who wait
+  uint64_t attempts_ ABSL_GUARDED_BY(mu_) = 0;        // to commit, begun
+  uint64_t failed_attempt_ ABSL_GUARDED_BY(mu_) = 0;  // the last one that failed
   Error last_error_ ABSL_GUARDED_BY(mu_){EIO};
   bool stopping_ ABSL_GUARDED_BY(mu_) = false;
   absl::CondVar work_;  // there is something to commit

@@ -40,10 +40,10 @@ struct Layer {
   bool sealed = false;
   int64_t created_ns = 0;
   uint32_t children = 0;
-  uint32_t names = 0;                // branches and snapshots that name this layer, and views of it
-  bool loaded = false;               // from the store: has_rows is not known
-  bool has_rows = false;             // anything was ever changed in it
-  std::atomic<bool> changed{false};  // its row is to be written with the next batch
+  uint32_t names = 0;   // branches and snapshots that name this layer, and views of it
+  bool loaded = false;  // from the store: has_rows is not known
+  std::atomic<bool> has_rows{false};  // anything was ever changed in it
+  std::atomic<bool> changed{false};   // its row is to be written with the next batch
   LayerCounters counters;
 
   // The nearest layer among this one and its ancestors whose id is at most `id`; may be null.
