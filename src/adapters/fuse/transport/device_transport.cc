@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <sys/ioctl.h>
+#include <sys/resource.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -17,6 +18,9 @@ namespace {
 constexpr size_t kPage = 4096;
 // Requests are read to here, so that the data of a WRITE begins on a page.
 constexpr size_t kRequestOffset = kPage - sizeof(fuse_in_header) - sizeof(fuse_write_in);
+
+// Each thread has a descriptor: few of those that the process may have go into threads.
+constexpr rlim_t kDescriptorsPerThread = 8;
 
 Fd CloneDevice(int device) {
   auto clone = OpenAt(AT_FDCWD, "/dev/fuse", O_RDWR);
@@ -70,6 +74,13 @@ class DeviceExchange : public Exchange {
 
 }  // namespace
 
+size_t DeviceTransport::MostThreads(size_t first) {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return first;
+  const rlim_t affordable = limit.rlim_cur / kDescriptorsPerThread;
+  return std::max(first, static_cast<size_t>(std::min<rlim_t>(kMostThreads, affordable)));
+}
+
 Result<std::unique_ptr<DeviceChannel>> DeviceChannel::Open(int device,
                                                            const Capabilities& capabilities) {
   const size_t space = capabilities.max_write + kPage;
@@ -120,6 +131,7 @@ Result<std::unique_ptr<Transport>> DeviceTransport::Start(int device,
                                                           const Capabilities& capabilities,
                                                           Handler& handler, size_t threads) {
   auto transport = std::make_unique<DeviceTransport>(device, capabilities, handler);
+  transport->most_threads_ = MostThreads(threads);
   for (size_t i = 0; i < threads; ++i) AGENTFS_TRY(transport->AddThread());
   return std::unique_ptr<Transport>(std::move(transport));
 }
@@ -127,7 +139,7 @@ Result<std::unique_ptr<Transport>> DeviceTransport::Start(int device,
 Result<void> DeviceTransport::AddThread() {
   absl::MutexLock lock(&mu_);
   const size_t number = channels_.size();
-  if (number >= kMostThreads) return Error(EAGAIN);
+  if (number >= most_threads_) return Error(EAGAIN);
   AGENTFS_ASSIGN(auto opened, DeviceChannel::Open(device_, capabilities_));
   DeviceChannel* channel = channels_.emplace_back(std::move(opened)).get();
   threads_.Start("fuse-dev-" + std::to_string(number), [this, channel] {

@@ -54,7 +54,7 @@ class DeviceChannel {
 // all do, another is started, up to kMostThreads: requests that wait for a slow disk stall nobody.
 class DeviceTransport : public Transport {
  public:
-  static constexpr size_t kMostThreads = 64;
+  static constexpr size_t kMostThreads = 64;  // fewer where the process may open few files
 
   static Result<std::unique_ptr<Transport>> Start(int device, const Capabilities& capabilities,
                                                   Handler& handler, size_t threads);
@@ -68,12 +68,14 @@ class DeviceTransport : public Transport {
   Statistics statistics() const override ABSL_LOCKS_EXCLUDED(mu_);
 
  private:
+  static size_t MostThreads(size_t first);
   Result<void> AddThread() ABSL_LOCKS_EXCLUDED(mu_);
   void AddThreadIfPossible() noexcept ABSL_LOCKS_EXCLUDED(mu_);
 
   const int device_;
   const Capabilities capabilities_;
   Handler& handler_;
+  size_t most_threads_ = kMostThreads;  // set before the first thread starts
   mutable absl::Mutex mu_;
   std::vector<std::unique_ptr<DeviceChannel>> channels_ ABSL_GUARDED_BY(mu_);
   ReaderGate gate_;
