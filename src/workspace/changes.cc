@@ -147,7 +147,8 @@ Result<void> Comparison::AddTree(PathChange::Kind kind, FileSystem& fs, Found fo
   std::vector<std::pair<Found, std::string>> left;
   left.emplace_back(std::move(found), path);
   while (!left.empty()) {
-    auto [at, at_path] = std::move(left.back());
+    Found at = std::move(left.back().first);
+    const std::string at_path = std::move(left.back().second);
     left.pop_back();
     if (S_ISDIR(at.attr.mode)) {
       AGENTFS_TRY(fs.ReadDirectoryPlus(Caller{}, *at.node, 0,
