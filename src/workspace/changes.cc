@@ -14,6 +14,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
+#include "workspace/locate.h"
 
 namespace agentfs {
 namespace {
@@ -39,9 +40,16 @@ Result<bool> SameBytes(FileSystem& a_fs, const Found& a, FileSystem& b_fs, const
   return true;
 }
 
+// A name in the root.
+bool IsInScope(std::string_view name, ChangeScope scope) {
+  if (scope == ChangeScope::kAll) return true;
+  return (name == kStateDirectory) == (scope == ChangeScope::kHost);
+}
+
 class Comparison {
  public:
-  Comparison(FileSystem& before, FileSystem& after) : before_(before), after_(after) {}
+  Comparison(FileSystem& before, FileSystem& after, ChangeScope scope)
+      : before_(before), after_(after), scope_(scope) {}
 
   Result<std::vector<PathChange>> Run(const Touched& touched);
 
@@ -59,6 +67,7 @@ class Comparison {
 
   FileSystem& before_;
   FileSystem& after_;
+  const ChangeScope scope_;
   absl::flat_hash_set<NodeId> touched_;
   // In each directory the names that lead to something touched.
   absl::flat_hash_map<NodeId, Names> ways_;
@@ -112,6 +121,7 @@ Result<void> Comparison::CompareDirectories(Node& before, Node& after, const std
   auto it = ways_.find(after.id());
   if (it == ways_.end()) return Ok();
   for (const std::string& name : it->second) {
+    if (after.id() == kRootNode && !IsInScope(name, scope_)) continue;
     AGENTFS_TRY(CompareName(before, after, name, Join(path, name)));
   }
   return Ok();
@@ -215,11 +225,11 @@ Result<std::shared_ptr<FileSystem>> OpenRef(Volume& volume, std::string_view ref
 }
 
 Result<std::vector<PathChange>> FindChanges(Volume& volume, std::string_view from,
-                                            std::string_view to) {
+                                            std::string_view to, ChangeScope scope) {
   AGENTFS_ASSIGN(const std::shared_ptr<FileSystem> before, OpenRef(volume, from));
   AGENTFS_ASSIGN(const std::shared_ptr<FileSystem> after, OpenRef(volume, to));
   AGENTFS_ASSIGN(const Touched touched, volume.TouchedBetween(from, to));
-  return Comparison(*before, *after).Run(touched);
+  return Comparison(*before, *after, scope).Run(touched);
 }
 
 }  // namespace agentfs

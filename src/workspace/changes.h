@@ -29,12 +29,20 @@ struct PathChange {
   const Attr& attr() const { return after.node ? after.attr : before.attr; }
 };
 
+// What of a volume is compared: the workspace, what lies outside of it (kHostPrefix), or both.
+enum class ChangeScope : uint8_t { kWorkspace, kHost, kAll };
+
+// Where a view has the host's own root, for what is copy-on-write outside of the workspace:
+// "/.agentfs/host/etc/passwd" (docs/design/run.md).
+inline constexpr std::string_view kHostPrefix = "/.agentfs/host";
+
 // The paths that differ between the refs `from` and `to` (a branch, a snapshot, "base"), sorted by
 // path. Files whose bytes and modes are the same do not differ, whatever was done to them; times
 // alone are no difference. Takes time in proportion to what changed, and to the content of files
 // that were written. ENOENT: a ref.
 Result<std::vector<PathChange>> FindChanges(Volume& volume, std::string_view from,
-                                            std::string_view to);
+                                            std::string_view to,
+                                            ChangeScope scope = ChangeScope::kWorkspace);
 
 // The view of a ref, for reading.
 Result<std::shared_ptr<FileSystem>> OpenRef(Volume& volume, std::string_view ref);

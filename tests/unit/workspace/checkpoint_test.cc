@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workspace/checkpoint.h"
+
+#include <gtest/gtest.h>
+
+#include "core_rig.h"
+
+namespace agentfs {
+namespace {
+
+class CheckpointTest : public CoreTest {
+ protected:
+  SnapshotInfo Take(const std::string& command) {
+    return Get(TakeCheckpoint(volume(), "main", CheckpointFor::kRun, command));
+  }
+};
+
+TEST_F(CheckpointTest, RestoringTheLastOneUndoesWhatCameAfterIt) {
+  BaseFile("f", "base");
+  OpenOverBase();
+  auto fs = Branch();
+  Get(fs->WriteFile("f", "mine"));
+  const SnapshotInfo taken = Take("make");
+  EXPECT_EQ(taken.message, "before run: make");
+  Get(fs->WriteFile("f", "theirs"));
+  EXPECT_EQ(LastCheckpoint(volume(), "main")->name, taken.name);
+  Get(volume().Restore("main", taken.name));
+  EXPECT_EQ(Get(fs->ReadFile("f")), "mine");
+}
+
+TEST_F(CheckpointTest, ABranchThatHasNotChangedKeepsItsLastOne) {
+  OpenOverBase();
+  auto fs = Branch();
+  const SnapshotInfo first = Take("ls");
+  EXPECT_EQ(Take("ls again").name, first.name);
+  Get(fs->WriteFile("f", "x"));
+  EXPECT_NE(Take("ls").name, first.name);
+}
+
+TEST_F(CheckpointTest, SnapshotsOfPeopleAreNone) {
+  OpenOverBase();
+  Get(volume().CreateSnapshot("main", "mine", "before run: x", Durability::kNone));
+  Get(volume().CreateSnapshot("main", "", "all green", Durability::kNone));
+  EXPECT_FALSE(LastCheckpoint(volume(), "main").has_value());
+}
+
+TEST_F(CheckpointTest, OldOnesGo) {
+  OpenOverBase();
+  auto fs = Branch();
+  for (size_t i = 0; i < kKeptCheckpoints + 5; ++i) {
+    Get(fs->WriteFile("f", std::to_string(i)));
+    Take("x");
+  }
+  EXPECT_EQ(volume().ListSnapshots().size(), kKeptCheckpoints);
+}
+
+}  // namespace
+}  // namespace agentfs
