@@ -27,7 +27,7 @@ std::optional<WorkspacePlace> PlaceAt(const fs::path& path) {
   return std::nullopt;
 }
 
-Result<WorkspacePlace> Named(const std::string& path, std::string_view who) {
+Result<WorkspacePlace> PlaceNamed(const std::string& path, std::string_view who) {
   auto place = PlaceAt(AbsolutePath(path));
   if (place) return *place;
   std::error_code ignored;
@@ -50,8 +50,8 @@ std::string AbsolutePath(const std::string& path) {
 }
 
 Result<WorkspacePlace> FindWorkspace(const WorkspaceHint& hint) {
-  if (!hint.option.empty()) return Named(hint.option, "--workspace");
-  if (!hint.environment.empty()) return Named(hint.environment, "AGENTFS_WORKSPACE");
+  if (!hint.option.empty()) return PlaceNamed(hint.option, "--workspace");
+  if (!hint.environment.empty()) return PlaceNamed(hint.environment, "AGENTFS_WORKSPACE");
   std::error_code ignored;
   for (fs::path path = AbsolutePath(hint.current_directory);; path = path.parent_path()) {
     if (fs::is_directory(path / kStateDirectory, ignored)) {

@@ -12,7 +12,7 @@
 
 #include <filesystem>
 
-#include "device_for_everybody.h"
+#include "device_mode.h"
 #include "mounted.h"
 
 namespace agentfs {
@@ -309,7 +309,7 @@ class UserMountCliTest : public MountCliTest {
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
   }
 
-  fuse::test::DeviceForEverybody device_;
+  fuse::test::DeviceMode device_{fuse::test::DeviceMode::kEverybody};
 };
 
 TEST_F(UserMountCliTest, MountsWritesAndUnmounts) {

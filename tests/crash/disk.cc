@@ -29,7 +29,7 @@ std::recursive_mutex& Mutex() {
   return *mutex;
 }
 
-struct State {
+struct DiskState {
   std::string directory;
   std::map<std::string, std::string> synced;  // by path
   std::map<std::string, uint64_t> syncs;
@@ -37,7 +37,7 @@ struct State {
   uint64_t cut_at = 0;
   std::function<void()> cut;
 };
-State* g_state = nullptr;  // guarded by Mutex()
+DiskState* g_state = nullptr;  // guarded by Mutex()
 thread_local bool g_own_work = false;
 
 template <typename Function>
@@ -155,7 +155,7 @@ bool IsKept(const std::string& path) {
 
 Disk::Disk(std::string directory) {
   std::lock_guard lock(Mutex());
-  g_state = new State;
+  g_state = new DiskState;
   g_state->directory = std::filesystem::canonical(directory);
 }
 

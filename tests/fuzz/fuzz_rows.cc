@@ -70,7 +70,7 @@ std::vector<StoredRow> MakeGoodRows() {
   return rows;
 }
 
-void Overwrite(std::string& target, size_t at, std::string_view bytes) {
+void OverwriteAt(std::string& target, size_t at, std::string_view bytes) {
   if (target.empty()) return;
   at %= target.size();
   target.replace(at, std::min(bytes.size(), target.size() - at), bytes);
@@ -88,17 +88,17 @@ void Damage(std::vector<StoredRow>& rows, std::string_view changes) {
     if (what == 0) {
       rows.erase(rows.begin() + static_cast<ptrdiff_t>(index));
     } else if (what == 1) {
-      Overwrite(row.key, at, bytes);
+      OverwriteAt(row.key, at, bytes);
     } else if (what == 2) {
       StoredRow copy = row;
-      Overwrite(copy.key, at, bytes);
+      OverwriteAt(copy.key, at, bytes);
       rows.push_back(std::move(copy));
     } else if (what == 3) {
-      Overwrite(row.blob, at, bytes);
+      OverwriteAt(row.blob, at, bytes);
     } else if (what == 4) {
       row.value.resize(at % (row.value.size() + 1));
     } else {
-      Overwrite(row.value, at, bytes);
+      OverwriteAt(row.value, at, bytes);
     }
   }
 }

@@ -30,13 +30,13 @@ using posix::Subject;
 
 constexpr int kThreads = 4;
 
-struct Configuration {
+struct Setting {
   const char* name;
   StoreKind store;
   bool tiny_caches = false;
 };
 
-class ConcurrencyTest : public testing::TestWithParam<Configuration> {
+class ConcurrencyTest : public testing::TestWithParam<Setting> {
  protected:
   void SetUp() override {
     posix::RigOptions options;
@@ -372,11 +372,11 @@ TEST_P(ConcurrencyTest, ReadersOfAListingWhileItChanges) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, ConcurrencyTest,
-                         testing::Values(Configuration{"Memory", StoreKind::kMemory},
-                                         Configuration{"MemoryTiny", StoreKind::kMemory, true},
-                                         Configuration{"SqliteTiny", StoreKind::kSqlite, true},
-                                         Configuration{"Lmdb", StoreKind::kLmdb}),
-                         [](const testing::TestParamInfo<Configuration>& info) {
+                         testing::Values(Setting{"Memory", StoreKind::kMemory},
+                                         Setting{"MemoryTiny", StoreKind::kMemory, true},
+                                         Setting{"SqliteTiny", StoreKind::kSqlite, true},
+                                         Setting{"Lmdb", StoreKind::kLmdb}),
+                         [](const testing::TestParamInfo<Setting>& info) {
                            return info.param.name;
                          });
 

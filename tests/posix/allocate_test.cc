@@ -4,8 +4,6 @@
 namespace agentfs::posix {
 namespace {
 
-constexpr size_t kMiB = 1 << 20;
-
 class AllocateTest : public PosixTest {
  protected:
   // Whether the native filesystem has this mode at all.

@@ -4,8 +4,6 @@
 namespace agentfs::posix {
 namespace {
 
-constexpr size_t kMiB = 1 << 20;
-
 class CopyRangeTest : public PosixTest {
  protected:
   // Copies all of a range, however many calls that takes; returns the bytes copied.

@@ -24,6 +24,8 @@
 
 namespace agentfs::posix {
 
+inline constexpr size_t kMiB = 1 << 20;
+
 enum class SubjectKind : uint8_t {
   kNative,          // the oracle
   kMemory,          // one view in memory

@@ -7,7 +7,6 @@ namespace agentfs::posix {
 namespace {
 
 constexpr size_t kKiB = 1024;
-constexpr size_t kMiB = 1024 * kKiB;
 
 // Around the sizes at which content changes its form.
 const std::vector<size_t>& Boundaries() {

@@ -4,8 +4,6 @@
 namespace agentfs::posix {
 namespace {
 
-constexpr size_t kMiB = 1 << 20;
-
 class SeekTest : public PosixTest {
  protected:
   // Walks data and holes and checks that together they cover the file, and that every hole reads

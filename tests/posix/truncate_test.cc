@@ -4,8 +4,6 @@
 namespace agentfs::posix {
 namespace {
 
-constexpr size_t kMiB = 1 << 20;
-
 class TruncateTest : public PosixTest {};
 AGENTFS_FOR_ALL_SUBJECTS(TruncateTest);
 

@@ -17,7 +17,7 @@
 namespace agentfs::cli {
 namespace {
 
-constexpr size_t kPiece = 64 << 10;
+constexpr size_t kMessageBytes = 64 << 10;
 
 std::string PayloadOf(const std::vector<std::string>& arguments) {
   std::error_code ignored;
@@ -32,7 +32,7 @@ Result<Fd> PumpInput(std::shared_ptr<Console> console) {
   if (::pipe2(ends, O_CLOEXEC) != 0) return ErrnoError();
   ::signal(SIGPIPE, SIG_IGN);
   std::thread([console, out = std::make_shared<Fd>(ends[1])] {
-    std::string piece(kPiece, '\0');
+    std::string piece(kMessageBytes, '\0');
     for (;;) {
       auto size = console->Read(piece);
       if (!size.ok() || *size == 0) return;

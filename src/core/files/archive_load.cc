@@ -18,7 +18,7 @@
 namespace agentfs {
 namespace {
 
-struct FreeArchive {
+struct FreeReader {
   void operator()(archive* reader) const { archive_read_free(reader); }
 };
 
@@ -41,7 +41,7 @@ class ArchiveReader {
 
   ArchiveSource source_;
   Result<void> source_state_;
-  std::unique_ptr<archive, FreeArchive> archive_;
+  std::unique_ptr<archive, FreeReader> archive_;
 };
 
 la_ssize_t ArchiveReader::OnRead(archive* reader, void* self, const void** bytes) {

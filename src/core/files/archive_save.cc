@@ -27,7 +27,7 @@ constexpr size_t kMaxPath = size_t{128} << 10;
 // Bytes of a hole, which the format leaves out but wants to be handed; never touched.
 char hole_bytes[size_t{64} << 20];
 
-struct FreeArchive {
+struct FreeWriter {
   void operator()(archive* writer) const { archive_write_free(writer); }
 };
 struct FreeEntry {
@@ -62,7 +62,7 @@ class TreeSaver {
   const std::stop_token& stop_;
   ArchiveSink sink_;
   Result<void> sink_state_;
-  std::unique_ptr<archive, FreeArchive> archive_;
+  std::unique_ptr<archive, FreeWriter> archive_;
   absl::flat_hash_map<NodeId, std::string> hard_links_;  // the first name of those with several
   std::unique_ptr<char[]> buffer_ = std::make_unique_for_overwrite<char[]>(kReadSize);
 };

@@ -112,8 +112,6 @@ Result<void> CheckLength(MDB_env* env, const std::string& file, bool read_only) 
   return damaged;
 }
 
-MDB_val ToVal(std::string_view bytes) { return {bytes.size(), const_cast<char*>(bytes.data())}; }
-
 // kEmpty: made by LMDB, but without our tables: a creation that was cut off.
 Result<FileState> CheckOwner(MDB_env* env, const std::string& file, uint32_t version) {
   AGENTFS_ASSIGN(const TransactionPtr txn, BeginTransaction(env, MDB_RDONLY, file));

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "agentfs/result.h"
@@ -41,6 +42,11 @@ struct Environment {
 // whole. A file that does not fit stays as it is.
 Result<Environment> OpenEnvironment(const std::string& file, const Schema& schema,
                                     const StoreOptions& options);
+
+// What LMDB only reads: it asks for memory that may be written, and leaves it alone.
+inline MDB_val ToVal(std::string_view bytes) {
+  return {bytes.size(), const_cast<char*>(bytes.data())};
+}
 
 Result<TransactionPtr> BeginTransaction(MDB_env* env, unsigned flags, const std::string& file);
 

@@ -32,7 +32,6 @@ namespace {
 
 constexpr size_t kMaxIdleReaders = 16;
 
-MDB_val ToVal(std::string_view bytes) { return {bytes.size(), const_cast<char*>(bytes.data())}; }
 std::string_view ToView(const MDB_val& val) {
   return {static_cast<const char*>(val.mv_data), val.mv_size};
 }

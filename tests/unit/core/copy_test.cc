@@ -17,12 +17,7 @@
 namespace agentfs {
 namespace {
 
-// Bytes that differ from page to page.
-std::string Pattern(size_t size) {
-  std::string bytes(size, '\0');
-  for (size_t i = 0; i < size; ++i) bytes[i] = static_cast<char>('a' + (i / 4096 + i % 7) % 26);
-  return bytes;
-}
+using posix::Pattern;
 
 class CopyTest : public CoreTest {
  protected:

@@ -8,9 +8,9 @@
 namespace agentfs {
 namespace {
 
-constexpr Column kKey[] = {
+constexpr Column kEntryKey[] = {
     {"parent", ColumnType::kInt}, {"name", ColumnType::kText}, {"layer", ColumnType::kInt}};
-constexpr Table kEntries = {"entries", kKey, {}, "", "layer"};
+constexpr Table kEntries = {"entries", kEntryKey, {}, "", "layer"};
 
 TEST(KeyLayoutTest, CompleteKeysPassAndGiveTheIndexOffset) {
   const KeyLayout layout(kEntries);

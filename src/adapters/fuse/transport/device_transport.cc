@@ -15,7 +15,6 @@
 namespace agentfs::fuse {
 namespace {
 
-constexpr size_t kPage = 4096;
 // Requests are read to here, so that the data of a WRITE begins on a page.
 constexpr size_t kRequestOffset = kPage - sizeof(fuse_in_header) - sizeof(fuse_write_in);
 

@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "adapters/fuse/transport/page_buffer.h"
 #include "sys/fd.h"
 
 namespace agentfs::fuse {
@@ -50,7 +51,6 @@ constexpr auto kAll = [] {
   return all;
 }();
 
-constexpr uint32_t kPage = 4096;
 constexpr uint32_t kPagesWithoutMaxPages = 32;
 constexpr uint32_t kMostPages = 256;
 
@@ -136,7 +136,7 @@ Agreement Agree(const fuse_init_in& in, const Wanted& wanted) {
   got.minor = std::min(in.minor, kProtocolMinor);
   got.max_readahead = in.max_readahead;
   const uint32_t most = got.Has(Feature::kMaxPages) ? kMostPages : kPagesWithoutMaxPages;
-  const uint32_t pages = std::clamp(wanted.max_write / kPage, 1u, most);
+  const uint32_t pages = std::clamp<uint32_t>(wanted.max_write / kPage, 1, most);
   got.max_write = pages * kPage;
 
   InitOut out{};

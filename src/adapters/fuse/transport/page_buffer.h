@@ -11,6 +11,8 @@
 
 namespace agentfs::fuse {
 
+inline constexpr size_t kPage = 4096;
+
 // Its pages exist only once they have been used. Moving hands it over.
 class PageBuffer {
  public:

@@ -12,7 +12,6 @@
 namespace agentfs::fuse {
 namespace {
 
-constexpr size_t kPage = 4096;
 constexpr size_t kSmallestPayload = 32 * kPage;  // what a kernel without MAX_PAGES may send
 constexpr unsigned kRingFlags =
     IORING_SETUP_SQE128 | IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_DEFER_TASKRUN;

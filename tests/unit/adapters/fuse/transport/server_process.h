@@ -8,7 +8,7 @@
 #include <optional>
 #include <string>
 
-#include "device_for_everybody.h"
+#include "device_mode.h"
 #include "served_mount.h"
 
 namespace agentfs::fuse::test {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "device_for_everybody.h"
+#include "device_mode.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -18,7 +18,7 @@ constexpr char kDevice[] = "/dev/fuse";
 
 }  // namespace
 
-DeviceForEverybody::DeviceForEverybody() {
+DeviceMode::DeviceMode(mode_t mode) {
   const std::string file =
       std::filesystem::temp_directory_path().string() + "/agentfs-test-device.lock";
   lock_ = Fd(::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
@@ -34,10 +34,10 @@ DeviceForEverybody::DeviceForEverybody() {
     before_ = attributes.st_mode & 07777;
     ::dprintf(lock_.get(), "%o", before_);
   }
-  ::chmod(kDevice, 0666);
+  ::chmod(kDevice, mode);
 }
 
-DeviceForEverybody::~DeviceForEverybody() {
+DeviceMode::~DeviceMode() {
   ::chmod(kDevice, before_);
   if (::ftruncate(lock_.get(), 0) != 0) ADD_FAILURE() << "cannot empty the lock's file";
 }
