@@ -128,6 +128,28 @@ void AddFsck(CLI::App& app, Context& context) {
   });
 }
 
+void AddDiff(CLI::App& app, Context& context) {
+  CLI::App& diff =
+      AddCommand(app, "diff", "Show what a branch has changed, as a patch that git apply accepts",
+                 "  agentfs diff                        # main against the base\n"
+                 "  agentfs diff experiment --stat      # a branch against the base\n"
+                 "  agentfs diff s3 /src                # from a snapshot to main, below /src\n"
+                 "  agentfs diff s3 experiment --name-status\n"
+                 "  agentfs diff | git -C ../copy apply");
+  auto options = std::make_shared<DiffOptions>();
+  diff.add_option("REF...PATH", options->arguments,
+                  "Up to two of branch, snapshot or base, then paths in the workspace")
+      ->type_name("");
+  diff.add_option("--branch", options->branch, "The branch (default: main)")->type_name("B");
+  auto* stat = diff.add_flag("--stat", options->stat, "Lines added and removed, with bars");
+  diff.add_flag("--name-status", options->name_status,
+                "A (added), M (modified), D (deleted) or R (renamed), and the path")
+      ->excludes(stat);
+  diff.add_flag("--exit-code", options->exit_code, "Exit status 1 if there are differences");
+  Choose(diff, context, options, RunDiff);
+  diff.preparse_callback([&context](size_t) { context.wants_pager = true; });
+}
+
 void AddMount(CLI::App& app, Context& context) {
   CLI::App& mount = AddCommand(app, "mount", "Show a branch or a snapshot at a directory",
                                "  agentfs mount /mnt/work\n"
@@ -332,12 +354,14 @@ void Build(CLI::App& app, Context& context) {
   app.add_flag("--json", context.json, "Print one JSON document");
   app.add_flag("--no-color", context.no_color, "No colours");
   app.add_flag("--quiet", context.quiet, "No notices");
+  app.add_flag("--color", context.force_color, "Colours even if stdout is no terminal");
   app.set_version_flag("--version", "agentfs " AGENTFS_VERSION);
   app.footer(kExitHelp);
   AddInit(app, context);
   AddMount(app, context);
   AddUnmount(app, context);
   AddStatus(app, context);
+  AddDiff(app, context);
   AddServe(app, context);
   AddFs(app, context);
   AddSnapshot(app, context);

@@ -35,6 +35,13 @@ Result<int> RunBranchCreate(Context& context, const BranchOptions& options);
 Result<int> RunBranchList(Context& context, const BranchOptions& options);
 Result<int> RunBranchDelete(Context& context, const BranchOptions& options);
 
+struct DiffOptions {
+  std::vector<std::string> arguments;  // refs, then paths
+  std::string branch;
+  bool stat = false, name_status = false, exit_code = false;
+};
+Result<int> RunDiff(Context& context, const DiffOptions& options);
+
 struct MountCommand {
   std::string point, branch, snapshot;
   std::string profile = "default";

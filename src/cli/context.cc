@@ -54,6 +54,12 @@ Result<void> Context::PrintJson(const nlohmann::ordered_json& document) const {
   return Print(control::Dump(document) + "\n");
 }
 
+bool Context::UseColor() const {
+  const char* variable = std::getenv("NO_COLOR");
+  if (no_color || (variable != nullptr && *variable != '\0')) return false;
+  return force_color || console->IsTerminal();
+}
+
 void Context::Notice(std::string_view text) const {
   if (quiet) return;
   console->WriteError(std::string(text) + "\n");
@@ -67,11 +73,8 @@ Result<void> Context::PrintTable(const std::vector<std::string>& header,
     for (const auto& row : rows) width = std::max(width, Width(row[i]));
     widths.push_back(width);
   }
-  const char* no_color_variable = std::getenv("NO_COLOR");
-  const bool color =
-      !no_color && !(no_color_variable && *no_color_variable) && console->IsTerminal();
   std::string text = TableLine(header, widths);
-  if (color) text = "\033[1m" + text + "\033[0m";
+  if (UseColor()) text = "\033[1m" + text + "\033[0m";
   text += '\n';
   for (const auto& row : rows) text += TableLine(row, widths) + "\n";
   return Print(text);

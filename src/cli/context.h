@@ -39,6 +39,7 @@ struct Context {
   bool json = false;
   bool no_color = false;
   bool quiet = false;
+  bool force_color = false;  // a pager shows the output on a terminal
 
   std::shared_ptr<Console> console = std::make_shared<Console>();
   Identity identity = Identity::OfThisProcess();
@@ -50,6 +51,7 @@ struct Context {
   // Set by the parser: what the command line asks for. The value is the exit status.
   std::function<Result<int>()> command;
   Place place = Place::kServer;
+  bool wants_pager = false;
   // Set by a session that could not be opened because a server has the workspace by now: the
   // command has done nothing, and is to be forwarded.
   bool server_appeared = false;
@@ -68,6 +70,8 @@ struct Context {
   Result<void> PrintJson(const nlohmann::ordered_json& document) const;
   // Prints data, as it is.
   Result<void> Print(std::string_view text) const;
+  // Whether the output is for a person who has not refused colours.
+  bool UseColor() const;
   // Prints a remark for people, on stderr, unless --quiet.
   void Notice(std::string_view text) const;
   // Prints rows under a header, columns aligned.

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cstdio>
 #include <exception>
+#include <optional>
 
 #include "cli/command_line.h"
 #include "cli/context.h"
+#include "cli/pager.h"
 #include "cli/server/forward.h"
 
 namespace agentfs::cli {
@@ -11,8 +13,14 @@ namespace {
 
 int Main(int argc, char** argv) {
   Context context;
-  const std::vector<std::string> arguments(argv + 1, argv + argc);
+  std::vector<std::string> arguments(argv + 1, argv + argc);
   if (auto status = ParseCommandLine(arguments, context)) return *status;
+  std::optional<Pager> pager;
+  if (context.wants_pager && !context.json) pager.emplace();
+  if (pager && pager->running()) {
+    context.force_color = true;
+    arguments.insert(arguments.begin(), "--color");
+  }
   if (context.place == Place::kClient) return context.Run();
   for (;;) {
     auto forwarded = ForwardToServer(context, arguments);

@@ -7,37 +7,24 @@
 #include <sys/stat.h>
 
 #include <algorithm>
-#include <array>
 #include <map>
 #include <set>
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
+#include "workspace/file_content.h"
 #include "workspace/locate.h"
 
 namespace agentfs {
 namespace {
 
-constexpr size_t kPiece = size_t{128} << 10;
 constexpr uint32_t kModeBits = 07777;
 
 std::string Join(const std::string& directory, std::string_view name) {
   std::string path = directory;
   if (path.empty() || path.back() != '/') path.push_back('/');
   return path.append(name);
-}
-
-Result<bool> SameBytes(FileSystem& a_fs, const Found& a, FileSystem& b_fs, const Found& b) {
-  if (a.attr.size != b.attr.size) return false;
-  std::vector<char> left(kPiece), right(kPiece);
-  for (uint64_t at = 0; at < a.attr.size; at += kPiece) {
-    AGENTFS_ASSIGN(const size_t got, a_fs.Read(*a.node, at, left));
-    AGENTFS_ASSIGN(const size_t other, b_fs.Read(*b.node, at, right));
-    if (got != other || !std::equal(left.begin(), left.begin() + got, right.begin())) return false;
-    if (got == 0) break;
-  }
-  return true;
 }
 
 // A name in the root.
@@ -55,15 +42,21 @@ class Comparison {
 
  private:
   using Names = std::set<std::string, std::less<>>;
+  struct Pair {
+    NodeRef before, after;  // directories
+    std::string path;
+  };
 
   Result<void> NoteWays(FileSystem& fs, NodeRef node, absl::flat_hash_set<NodeId>& noted);
-  Result<void> CompareDirectories(Node& before, Node& after, const std::string& path);
-  Result<void> CompareName(Node& before, Node& after, std::string_view name,
-                           const std::string& path);
-  Result<void> CompareNodes(const Found& before, const Found& after, const std::string& path);
+  Result<void> CompareDirectories(const Pair& pair);
+  Result<void> CompareName(const Pair& pair, std::string_view name);
+  Result<void> CompareNodes(Found before, Found after, const std::string& path);
   Result<void> AddTree(PathChange::Kind kind, FileSystem& fs, Found found, const std::string& path);
   Result<void> Describe(PathChange& change);
+  Result<bool> SameContent(const PathChange& change);
+  Result<bool> SameXattrs(const PathChange& change);
   Result<void> PairRenames();
+  Result<void> PairPaths();
 
   FileSystem& before_;
   FileSystem& after_;
@@ -71,6 +64,7 @@ class Comparison {
   absl::flat_hash_set<NodeId> touched_;
   // In each directory the names that lead to something touched.
   absl::flat_hash_map<NodeId, Names> ways_;
+  std::vector<Pair> left_;  // directories to compare
   std::vector<PathChange> changes_;
 };
 
@@ -110,45 +104,68 @@ Result<std::vector<PathChange>> Comparison::Run(const Touched& touched) {
       }
     }
   }
-  AGENTFS_TRY(CompareDirectories(*before_.Root(), *after_.Root(), "/"));
+  // Iterative, since trees are deeper than stacks.
+  left_.push_back({before_.Root(), after_.Root(), "/"});
+  while (!left_.empty()) {
+    const Pair pair = std::move(left_.back());
+    left_.pop_back();
+    AGENTFS_TRY(CompareDirectories(pair));
+  }
   AGENTFS_TRY(PairRenames());
+  AGENTFS_TRY(PairPaths());
   std::sort(changes_.begin(), changes_.end(),
             [](const PathChange& a, const PathChange& b) { return a.path < b.path; });
   return std::move(changes_);
 }
 
-Result<void> Comparison::CompareDirectories(Node& before, Node& after, const std::string& path) {
-  auto it = ways_.find(after.id());
-  if (it == ways_.end()) return Ok();
-  for (const std::string& name : it->second) {
-    if (after.id() == kRootNode && !IsInScope(name, scope_)) continue;
-    AGENTFS_TRY(CompareName(before, after, name, Join(path, name)));
+Result<void> AddNames(FileSystem& fs, Node& directory, std::set<std::string, std::less<>>& names) {
+  return fs.ReadDirectory(Caller{}, directory, 0, [&](const DirEntry& entry) {
+    names.emplace(entry.name);
+    return Visit::kContinue;
+  });
+}
+
+Result<void> Comparison::CompareDirectories(const Pair& pair) {
+  Names names;
+  if (pair.before->id() != pair.after->id()) {
+    // One was put in the place of the other: anything may differ.
+    AGENTFS_TRY(AddNames(before_, *pair.before, names));
+    AGENTFS_TRY(AddNames(after_, *pair.after, names));
+  } else if (auto it = ways_.find(pair.after->id()); it != ways_.end()) {
+    names = std::move(it->second);
+  }
+  for (const std::string& name : names) {
+    if (pair.after->id() == kRootNode && !IsInScope(name, scope_)) continue;
+    AGENTFS_TRY(CompareName(pair, name));
   }
   return Ok();
 }
 
-Result<void> Comparison::CompareName(Node& before, Node& after, std::string_view name,
-                                     const std::string& path) {
-  AGENTFS_ASSIGN(std::optional<Found> old_state, Find(before_, before, name));
-  AGENTFS_ASSIGN(std::optional<Found> new_state, Find(after_, after, name));
-  const bool same = old_state && new_state && old_state->node->id() == new_state->node->id();
-  if (same) return CompareNodes(*old_state, *new_state, path);
-  if (old_state) {
-    AGENTFS_TRY(AddTree(PathChange::Kind::kRemoved, before_, std::move(*old_state), path));
+Result<void> Comparison::CompareName(const Pair& pair, std::string_view name) {
+  AGENTFS_ASSIGN(std::optional<Found> before, Find(before_, *pair.before, name));
+  AGENTFS_ASSIGN(std::optional<Found> after, Find(after_, *pair.after, name));
+  const std::string path = Join(pair.path, name);
+  if (before && after) {
+    const bool same = before->node->id() == after->node->id();
+    const bool directories = S_ISDIR(before->attr.mode) && S_ISDIR(after->attr.mode);
+    if (same || directories) return CompareNodes(std::move(*before), std::move(*after), path);
   }
-  if (!new_state) return Ok();
-  return AddTree(PathChange::Kind::kAdded, after_, std::move(*new_state), path);
+  if (before) {
+    AGENTFS_TRY(AddTree(PathChange::Kind::kRemoved, before_, std::move(*before), path));
+  }
+  if (!after) return Ok();
+  return AddTree(PathChange::Kind::kAdded, after_, std::move(*after), path);
 }
 
-Result<void> Comparison::CompareNodes(const Found& before, const Found& after,
-                                      const std::string& path) {
-  if (touched_.contains(after.node->id())) {
-    PathChange change{PathChange::Kind::kModified, path, {}, before, after};
-    AGENTFS_TRY(Describe(change));
-    if (change.content || change.mode) changes_.push_back(std::move(change));
-  }
-  if (!S_ISDIR(after.attr.mode)) return Ok();
-  return CompareDirectories(*before.node, *after.node, path);
+Result<void> Comparison::CompareNodes(Found before, Found after, const std::string& path) {
+  const bool directory = S_ISDIR(after.attr.mode);
+  if (directory) left_.push_back({before.node, after.node, path});
+  const bool same = before.node->id() == after.node->id();
+  if (same && !touched_.contains(after.node->id())) return Ok();
+  PathChange change{PathChange::Kind::kModified, path, {}, std::move(before), std::move(after)};
+  AGENTFS_TRY(Describe(change));
+  if (change.content || change.mode || change.xattrs) changes_.push_back(std::move(change));
+  return Ok();
 }
 
 // The path and everything below it. Iterative, since trees are deeper than stacks.
@@ -174,27 +191,79 @@ Result<void> Comparison::AddTree(PathChange::Kind kind, FileSystem& fs, Found fo
   return Ok();
 }
 
-// What differs between the two states of a node.
+// What differs between the two states of a path.
 Result<void> Comparison::Describe(PathChange& change) {
   const Attr& a = change.before.attr;
   const Attr& b = change.after.attr;
-  change.mode = (a.mode & kModeBits) != (b.mode & kModeBits) || a.uid != b.uid || a.gid != b.gid;
-  if (S_ISREG(b.mode) && touched_.contains(b.node)) {
-    AGENTFS_ASSIGN(const bool same, SameBytes(before_, change.before, after_, change.after));
-    change.content = !same;
-  }
+  const bool link = S_ISLNK(a.mode) && S_ISLNK(b.mode);  // whose bits mean nothing
+  change.mode =
+      (!link && (a.mode & kModeBits) != (b.mode & kModeBits)) || a.uid != b.uid || a.gid != b.gid;
+  change.content = change.type_changed();
+  if (change.content) return Ok();
+  // The same node, without a row of its own between the two.
+  if (a.node == b.node && !touched_.contains(b.node)) return Ok();
+  AGENTFS_ASSIGN(const bool same_content, SameContent(change));
+  AGENTFS_ASSIGN(const bool same_xattrs, SameXattrs(change));
+  change.content = !same_content;
+  change.xattrs = !same_xattrs;
   return Ok();
+}
+
+Result<bool> Comparison::SameContent(const PathChange& change) {
+  switch (change.after.attr.mode & S_IFMT) {
+    case S_IFREG:
+      return SameBytes(before_, change.before, after_, change.after);
+    case S_IFLNK: {
+      AGENTFS_ASSIGN(const std::string a, before_.ReadLink(Caller{}, *change.before.node));
+      AGENTFS_ASSIGN(const std::string b, after_.ReadLink(Caller{}, *change.after.node));
+      return a == b;
+    }
+    case S_IFCHR:
+    case S_IFBLK:
+      return change.before.attr.rdev == change.after.attr.rdev;
+    default:
+      return true;
+  }
+}
+
+Result<bool> Comparison::SameXattrs(const PathChange& change) {
+  AGENTFS_ASSIGN(const auto a, ReadXattrs(before_, *change.before.node));
+  AGENTFS_ASSIGN(const auto b, ReadXattrs(after_, *change.after.node));
+  return a == b;
+}
+
+void Compact(std::vector<PathChange>& changes, const std::vector<bool>& dropped) {
+  size_t kept = 0;
+  for (size_t i = 0; i < changes.size(); ++i) {
+    if (dropped[i]) continue;
+    if (kept != i) changes[kept] = std::move(changes[i]);
+    ++kept;
+  }
+  changes.resize(kept);
+}
+
+using Paths = absl::flat_hash_map<std::string_view, size_t>;
+
+Paths PathsOf(const std::vector<PathChange>& changes, PathChange::Kind kind) {
+  Paths paths;
+  for (size_t i = 0; i < changes.size(); ++i) {
+    if (changes[i].kind == kind) paths[changes[i].path] = i;
+  }
+  return paths;
 }
 
 // What went from one path and came at another is the same node.
 Result<void> Comparison::PairRenames() {
+  const Paths removed_paths = PathsOf(changes_, PathChange::Kind::kRemoved);
+  const Paths added_paths = PathsOf(changes_, PathChange::Kind::kAdded);
   absl::flat_hash_map<NodeId, size_t> removed;
-  for (size_t i = 0; i < changes_.size(); ++i) {
-    if (changes_[i].kind == PathChange::Kind::kRemoved) removed[changes_[i].before.attr.node] = i;
+  for (const auto& [path, i] : removed_paths) {
+    if (!added_paths.contains(path)) removed[changes_[i].before.attr.node] = i;
   }
   std::vector<bool> paired(changes_.size(), false);
-  for (PathChange& change : changes_) {
-    if (change.kind != PathChange::Kind::kAdded) continue;
+  for (size_t i = 0; i < changes_.size(); ++i) {
+    PathChange& change = changes_[i];
+    if (change.kind != PathChange::Kind::kAdded || removed_paths.contains(change.path)) continue;
     auto it = removed.find(change.after.attr.node);
     if (it == removed.end()) continue;
     PathChange& old = changes_[it->second];
@@ -205,17 +274,61 @@ Result<void> Comparison::PairRenames() {
     change.before = old.before;
     AGENTFS_TRY(Describe(change));
   }
-  size_t kept = 0;
-  for (size_t i = 0; i < changes_.size(); ++i) {
-    if (paired[i]) continue;
-    if (kept != i) changes_[kept] = std::move(changes_[i]);
-    ++kept;
-  }
-  changes_.resize(kept);
+  Compact(changes_, paired);
   return Ok();
 }
 
+// What came where something went has replaced it.
+Result<void> Comparison::PairPaths() {
+  const Paths removed = PathsOf(changes_, PathChange::Kind::kRemoved);
+  std::vector<bool> dropped(changes_.size(), false);
+  for (size_t i = 0; i < changes_.size(); ++i) {
+    PathChange& change = changes_[i];
+    if (change.kind != PathChange::Kind::kAdded) continue;
+    auto it = removed.find(change.path);
+    if (it == removed.end()) continue;
+    dropped[it->second] = true;
+    change.kind = PathChange::Kind::kModified;
+    change.before = changes_[it->second].before;
+    AGENTFS_TRY(Describe(change));
+    dropped[i] = !change.content && !change.mode && !change.xattrs;
+  }
+  Compact(changes_, dropped);
+  return Ok();
+}
+
+bool IsBelow(std::string_view path, const std::vector<std::string>& directories) {
+  return std::any_of(directories.begin(), directories.end(), [&](std::string_view directory) {
+    if (directory == "/" || path == directory) return true;
+    return path.size() > directory.size() && path.starts_with(directory) &&
+           path[directory.size()] == '/';
+  });
+}
+
 }  // namespace
+
+bool PathChange::type_changed() const {
+  return before.node && after.node && ((before.attr.mode ^ after.attr.mode) & S_IFMT) != 0;
+}
+
+std::vector<PathChange> SelectPaths(std::vector<PathChange> changes,
+                                    const std::vector<std::string>& paths) {
+  if (paths.empty()) return changes;
+  std::erase_if(changes, [&](PathChange& change) {
+    const bool here = IsBelow(change.path, paths);
+    if (change.kind != PathChange::Kind::kRenamed) return !here;
+    const bool was_here = IsBelow(change.old_path, paths);
+    if (here && was_here) return false;
+    change.kind = here ? PathChange::Kind::kAdded : PathChange::Kind::kRemoved;
+    if (!here) change.path = change.old_path;
+    (here ? change.before : change.after) = Found();
+    change.old_path.clear();
+    return !here && !was_here;
+  });
+  std::sort(changes.begin(), changes.end(),
+            [](const PathChange& a, const PathChange& b) { return a.path < b.path; });
+  return changes;
+}
 
 Result<std::shared_ptr<FileSystem>> OpenRef(Volume& volume, std::string_view ref) {
   for (const BranchInfo& branch : volume.ListBranches()) {
@@ -224,12 +337,18 @@ Result<std::shared_ptr<FileSystem>> OpenRef(Volume& volume, std::string_view ref
   return volume.OpenSnapshot(ref);
 }
 
+Result<Views> OpenViews(Volume& volume, std::string_view from, std::string_view to) {
+  Views views;
+  AGENTFS_ASSIGN(views.before, OpenRef(volume, from));
+  AGENTFS_ASSIGN(views.after, OpenRef(volume, to));
+  return views;
+}
+
 Result<std::vector<PathChange>> FindChanges(Volume& volume, std::string_view from,
                                             std::string_view to, ChangeScope scope) {
-  AGENTFS_ASSIGN(const std::shared_ptr<FileSystem> before, OpenRef(volume, from));
-  AGENTFS_ASSIGN(const std::shared_ptr<FileSystem> after, OpenRef(volume, to));
+  AGENTFS_ASSIGN(const Views views, OpenViews(volume, from, to));
   AGENTFS_ASSIGN(const Touched touched, volume.TouchedBetween(from, to));
-  return Comparison(*before, *after, scope).Run(touched);
+  return Comparison(*views.before, *views.after, scope).Run(touched);
 }
 
 }  // namespace agentfs

@@ -14,7 +14,8 @@
 
 namespace agentfs {
 
-// One path whose state differs.
+// One path whose state differs. A path is in the list once. What was renamed has left its old path
+// empty, and was put where nothing was: everything else is said with the other kinds.
 struct PathChange {
   enum class Kind : uint8_t { kAdded, kRemoved, kModified, kRenamed };
   Kind kind = Kind::kModified;
@@ -22,11 +23,14 @@ struct PathChange {
   std::string old_path;  // of what was renamed
   // The two states; the node is null where there is none.
   Found before, after;
-  // What differs of a file that is there in both: neither of the two if only its name does.
-  bool content = false;
-  bool mode = false;  // permission bits, owner or group
+  // What differs of what is there in both: nothing if only its name does.
+  bool content = false;  // bytes, a link's target, the type
+  bool mode = false;     // permission bits, owner or group
+  bool xattrs = false;
 
   const Attr& attr() const { return after.node ? after.attr : before.attr; }
+  // A file has become a link, a link a directory, ...
+  bool type_changed() const;
 };
 
 // What of a volume is compared: the workspace, what lies outside of it (kHostPrefix), or both.
@@ -37,14 +41,25 @@ enum class ChangeScope : uint8_t { kWorkspace, kHost, kAll };
 inline constexpr std::string_view kHostPrefix = "/.agentfs/host";
 
 // The paths that differ between the refs `from` and `to` (a branch, a snapshot, "base"), sorted by
-// path. Files whose bytes and modes are the same do not differ, whatever was done to them; times
-// alone are no difference. Takes time in proportion to what changed, and to the content of files
-// that were written. ENOENT: a ref.
+// path. Files whose bytes, modes and extended attributes are the same do not differ, whatever was
+// done to them; times alone are no difference. Takes time in proportion to what changed, and to the
+// content of files that were written. ENOENT: a ref.
 Result<std::vector<PathChange>> FindChanges(Volume& volume, std::string_view from,
                                             std::string_view to,
                                             ChangeScope scope = ChangeScope::kWorkspace);
 
+// Those at or below one of `paths`, all if there are none. What was renamed across the border is
+// added or removed.
+std::vector<PathChange> SelectPaths(std::vector<PathChange> changes,
+                                    const std::vector<std::string>& paths);
+
 // The view of a ref, for reading.
 Result<std::shared_ptr<FileSystem>> OpenRef(Volume& volume, std::string_view ref);
+
+// The views that changes are between.
+struct Views {
+  std::shared_ptr<FileSystem> before, after;
+};
+Result<Views> OpenViews(Volume& volume, std::string_view from, std::string_view to);
 
 }  // namespace agentfs

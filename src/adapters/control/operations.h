@@ -36,9 +36,10 @@ class Operations {
   Result<SnapshotInfo> Restore(std::string_view branch, std::string_view ref);
   // Everything so far is on stable storage when this returns.
   Result<void> Flush();
+  // What programs have stored to shared mappings is in the branch when this returns.
+  Result<void> FlushPages(std::string_view branch);
 
  private:
-  Result<void> FlushPages(std::string_view branch);
   void Publish(EventKind kind, std::string_view branch, std::string_view name);
 
   Volume& volume_;

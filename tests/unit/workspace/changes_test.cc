@@ -73,7 +73,7 @@ TEST_F(ChangesTest, FollowsRenamesOfFilesAndDirectories) {
   EXPECT_EQ(Changes(), (Lines{"R /top -> /d/moved", "R /d/e -> /h", "R /d/e/f -> /h/f content"}));
 }
 
-TEST_F(ChangesTest, AReplacedDirectoryIsRemovedAndAdded) {
+TEST_F(ChangesTest, AReplacedDirectoryDiffersInWhatItHolds) {
   OpenSmallBase();
   auto fs = Branch();
   Get(fs->Unlink("d/e/f"));
@@ -81,7 +81,68 @@ TEST_F(ChangesTest, AReplacedDirectoryIsRemovedAndAdded) {
   Flush();
   Get(fs->MakeDirectory("d/e"));
   Get(fs->WriteFile("d/e/other", "x"));
-  EXPECT_EQ(Changes(), (Lines{"D /d/e", "A /d/e", "D /d/e/f", "A /d/e/other"}));
+  EXPECT_EQ(Changes(), (Lines{"D /d/e/f", "A /d/e/other"}));
+}
+
+TEST_F(ChangesTest, WhatWasMadeAnewWithTheSameBytesIsNoDifference) {
+  OpenSmallBase();
+  auto fs = Branch();
+  Get(fs->WriteFile("new", "top"));
+  Get(fs->Rename("new", "top"));
+  Get(fs->Unlink("d/e/f"));
+  Get(fs->RemoveDirectory("d/e"));
+  Get(fs->MakeDirectory("d/e"));
+  Get(fs->WriteFile("d/e/f", "deep"));
+  EXPECT_EQ(Changes(), Lines{});
+  Get(fs->WriteFile("new", "tip"));
+  Get(fs->Rename("new", "top"));
+  EXPECT_EQ(Changes(), Lines{"M /top content"});
+}
+
+TEST_F(ChangesTest, ARenameOverAnotherFileModifiesThat) {
+  OpenSmallBase();
+  auto fs = Branch();
+  Get(fs->Rename("d/g", "top"));
+  EXPECT_EQ(Changes(), (Lines{"D /d/g", "M /top content"}));
+}
+
+TEST_F(ChangesTest, AFileThatIsALinkNowHasChangedItsType) {
+  OpenSmallBase();
+  auto fs = Branch();
+  Get(fs->Unlink("top"));
+  Get(fs->MakeSymlink("d/g", "top"));
+  EXPECT_EQ(Changes(), (Lines{"M /top content mode"}));
+}
+
+TEST_F(ChangesTest, ExtendedAttributesAreADifference) {
+  OpenSmallBase();
+  auto fs = Branch();
+  Get(fs->SetXattr("top", "user.k", "v"));
+  const auto changes = Get(FindChanges(volume(), "base", "main"));
+  ASSERT_EQ(changes.size(), 1u);
+  EXPECT_TRUE(changes[0].xattrs);
+}
+
+TEST_F(ChangesTest, SelectsPathsAndCutsRenamesAtTheirBorder) {
+  OpenSmallBase();
+  auto fs = Branch();
+  Get(fs->Rename("top", "d/top"));
+  Get(fs->Rename("d/g", "g"));
+  Get(fs->WriteFile("d/e/f", "x"));
+  auto selected = SelectPaths(Get(FindChanges(volume(), "base", "main")), {"/d"});
+  Lines lines;
+  for (const PathChange& each : selected) lines.push_back(each.path);
+  EXPECT_EQ(lines, (Lines{"/d/e/f", "/d/g", "/d/top"}));
+  EXPECT_EQ(selected[1].kind, PathChange::Kind::kRemoved);
+  EXPECT_EQ(selected[2].kind, PathChange::Kind::kAdded);
+}
+
+TEST_F(ChangesTest, TreesMayBeDeep) {
+  OpenSmallBase();
+  auto fs = Branch();
+  std::string path = "deep";
+  for (int i = 0; i < 1000; ++i, path += "/d") Get(fs->MakeDirectory(path));
+  EXPECT_EQ(Changes().size(), 1000u);
 }
 
 TEST_F(ChangesTest, ComparesSnapshotsAndBranchesWithEachOther) {

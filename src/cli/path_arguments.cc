@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/path_arguments.h"
+
+#include <algorithm>
+#include <filesystem>
+
+#include "agentfs/path.h"
+
+namespace agentfs::cli {
+namespace {
+
+bool IsWithin(const std::string& path, const std::string& directory) {
+  return !directory.empty() && path.starts_with(directory) &&
+         (path.size() == directory.size() || path[directory.size()] == '/');
+}
+
+// Where the command runs, as a path in the workspace.
+std::string CurrentPath(const Context& context, const Layout& layout) {
+  std::error_code ignored;
+  const std::string here = context.directory.empty()
+                               ? std::filesystem::current_path(ignored).string()
+                               : context.directory;
+  return IsWithin(here, layout.base) ? here.substr(layout.base.size()) : "";
+}
+
+}  // namespace
+
+Result<std::string> WorkspacePath(const Context& context, const Layout& layout,
+                                  const std::string& argument) {
+  if (IsWithin(argument, layout.base)) {
+    return NormalizePath("/" + argument.substr(layout.base.size()));
+  }
+  if (argument.starts_with("/") || argument.empty()) return NormalizePath(argument);
+  return NormalizePath(CurrentPath(context, layout) + "/" + argument);
+}
+
+Result<std::vector<std::string>> WorkspacePaths(const Context& context, const Layout& layout,
+                                                const std::vector<std::string>& arguments) {
+  std::vector<std::string> paths;
+  for (const std::string& argument : arguments) {
+    AGENTFS_ASSIGN(std::string path, WorkspacePath(context, layout, argument));
+    paths.push_back(std::move(path));
+  }
+  return paths;
+}
+
+bool IsBranch(Volume& volume, const std::string& ref) {
+  const auto branches = volume.ListBranches();
+  return std::any_of(branches.begin(), branches.end(),
+                     [&](const BranchInfo& branch) { return branch.name == ref; });
+}
+
+bool IsRef(Volume& volume, const std::string& ref) {
+  if (ref == "base" || IsBranch(volume, ref)) return true;
+  const auto snapshots = volume.ListSnapshots();
+  return std::any_of(snapshots.begin(), snapshots.end(), [&](const SnapshotInfo& snapshot) {
+    return snapshot.name == ref || "s" + std::to_string(snapshot.number) == ref;
+  });
+}
+
+Result<void> RequireRef(Volume& volume, const std::string& ref) {
+  if (IsRef(volume, ref)) return Ok();
+  return Error(ENOENT, "there is no branch or snapshot '" + ref + "'",
+               "'agentfs branch list' and 'agentfs snapshot list' show what there is");
+}
+
+Result<void> RequireBranch(Volume& volume, const std::string& branch) {
+  if (IsBranch(volume, branch)) return Ok();
+  return Error(ENOENT, "there is no branch '" + branch + "'",
+               "'agentfs branch list' shows the branches");
+}
+
+}  // namespace agentfs::cli
