@@ -61,7 +61,6 @@ class Checker {
   };
   void CheckEntries();
   void MendLostDirectories();
-  static NodeRecord NewDirectory(LayerId born);
   void CheckHead(const Layer& head);
   void CheckRoot(const Layer& head);
   HeadTree ReadHead(const Layer& head);

@@ -99,17 +99,6 @@ void Checker::MendLostDirectories() {
   }
 }
 
-NodeRecord Checker::NewDirectory(LayerId born) {
-  NodeRecord record;
-  record.mode = S_IFDIR | 0755;
-  record.uid = getuid();
-  record.gid = getgid();
-  record.nlink = 2;
-  record.atime = record.mtime = record.ctime = record.btime = Now();
-  record.born = born;
-  return record;
-}
-
 void Checker::CheckEntries() {
   MendLostDirectories();
   const auto is_lost = [&](NodeId node) { return !repair_ && lost_directories_.contains(node); };

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/records.h"
 
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/clock.h"
 #include "store/codec.h"
 
 namespace agentfs {
@@ -19,6 +23,17 @@ uint32_t ReadU32(ValueReader& in) { return static_cast<uint32_t>(in.Int()); }
 uint64_t ReadU64(ValueReader& in) { return static_cast<uint64_t>(in.Int()); }
 
 }  // namespace
+
+NodeRecord NewDirectory(LayerId born) {
+  NodeRecord record;
+  record.mode = S_IFDIR | 0755;
+  record.uid = getuid();
+  record.gid = getgid();
+  record.nlink = 2;
+  record.atime = record.mtime = record.ctime = record.btime = Now();
+  record.born = born;
+  return record;
+}
 
 RowKey NodeKey(NodeId node, LayerId layer) {
   return KeyWriter().Int(node.value).Int(layer.value).TakeKey();

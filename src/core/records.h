@@ -50,6 +50,9 @@ struct NodeRecord {
   std::string target;  // of a symbolic link
 };
 
+// An empty directory of this process's user, made now; mode 0755.
+NodeRecord NewDirectory(LayerId born);
+
 struct LayerRecord {
   LayerId parent;
   bool sealed = false;

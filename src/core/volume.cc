@@ -126,14 +126,8 @@ Result<void> VolumeImpl::CreateFirst() {
     branches_[std::string(kMainBranch)] = Branch{open, now, nullptr};
     Journal::Exclusive exclusive(*state_->journal);
     if (state_->base == nullptr) {
-      NodeRecord record;
-      record.mode = S_IFDIR | 0755;
-      record.uid = getuid();
-      record.gid = getgid();
-      record.nlink = 2;
-      record.atime = record.mtime = record.ctime = record.btime = Now();
-      record.born = root->id;
-      exclusive.Put(tables::kNodes, NodeKey(kRootNode, root->id), EncodeNode(record));
+      exclusive.Put(tables::kNodes, NodeKey(kRootNode, root->id),
+                    EncodeNode(NewDirectory(root->id)));
       state_->node_records = 1;
       root->counters.directories = 1;
       open->counters.directories = 1;

@@ -39,9 +39,9 @@ def write(path, writer):
 
 
 def read(path, stop):
-    """A reader never sees half of a transaction."""
+    """A reader never sees half of a transaction. It leaves the writers a gap for their locks."""
     connection = connect(path)
-    while not stop.is_set():
+    while not stop.wait(0.005):
         connection.execute("BEGIN")
         rows = connection.execute("SELECT count(*) FROM t WHERE writer >= 0").fetchone()[0]
         total = connection.execute("SELECT n FROM total").fetchone()[0]

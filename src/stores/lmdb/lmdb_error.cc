@@ -6,6 +6,8 @@
 #include <cerrno>
 #include <string>
 
+#include "store/file_remedy.h"
+
 namespace agentfs {
 namespace {
 
@@ -33,21 +35,14 @@ int ErrnoOfLmdb(int code) {
   }
 }
 
-std::string Remedy(int code) {
+std::string_view Remedy(int code) {
   switch (code) {
-    case ENOSPC:
-    case EDQUOT:
-      return "free some space on its filesystem and try again; nothing was changed";
-    case EROFS:
-    case EACCES:
-    case EPERM:
-      return "make the file and its directory writable, or open it read-only";
     case EBADMSG:
       return "restore the file from a copy";
     case EINVAL:
       return "name another file; this one was not changed";
     default:
-      return {};
+      return FileRemedy(code);
   }
 }
 
@@ -57,7 +52,7 @@ Error LmdbError(int code, std::string_view what, std::string_view file) {
   const int error = ErrnoOfLmdb(code);
   return Error(
       error, "cannot " + std::string(what) + " '" + std::string(file) + "': " + mdb_strerror(code),
-      Remedy(error));
+      std::string(Remedy(error)));
 }
 
 }  // namespace agentfs

@@ -6,6 +6,8 @@
 #include <cerrno>
 #include <system_error>
 
+#include "store/file_remedy.h"
+
 namespace agentfs {
 namespace {
 
@@ -49,23 +51,10 @@ int ErrnoOfSqlite(int code, int system_errno) {
 }
 
 std::string RemedyFor(int code, std::string_view file) {
-  switch (code) {
-    case ENOSPC:
-    case EDQUOT:
-      return "free some space on its filesystem and try again; nothing was changed";
-    case EROFS:
-    case EACCES:
-    case EPERM:
-      return "make the file and its directory writable, or open it read-only";
-    case EBADMSG:
-      return "restore '" + std::string(file) +
-             "' from a copy, or save what can be read with: sqlite3 '" + std::string(file) +
-             "' .recover";
-    case EBUSY:
-      return "end the other program that has the file open";
-    default:
-      return {};
-  }
+  if (code != EBADMSG) return std::string(FileRemedy(code));
+  const std::string quoted = "'" + std::string(file) + "'";
+  return "restore " + quoted + " from a copy, or save what can be read with: sqlite3 " + quoted +
+         " .recover";
 }
 
 Error SqliteError(sqlite3* db, int code, std::string_view what, std::string_view file) {
