@@ -13,7 +13,7 @@
 #include <utility>
 
 #include "adapters/fuse/transport/mount_helper.h"
-#include "adapters/fuse/transport/mount_table.h"
+#include "sys/mount_table.h"
 
 namespace agentfs::fuse {
 namespace {
@@ -157,14 +157,16 @@ Result<MountPoint> MountPoint::Mount(const std::string& path, const MountOptions
   AGENTFS_ASSIGN(const std::string target, CheckTarget(path));
   AGENTFS_ASSIGN(Mounted mounted, MountSomehow(target, options));
   MountPoint point(target, std::move(mounted.device), mounted.method);
-  const auto entry = TopMountAt(target);
-  if (!entry || entry->type != kFilesystemType) {
-    static_cast<void>(UnmountPath(target, UnmountMode::kLazy).ok());
-    return CannotMount(target, EIO, "the mount cannot be seen in /proc/self/mountinfo", "");
+  auto entry = TopMountAt(target);
+  if (entry.ok() && *entry && (*entry)->type == kFilesystemType) {
+    point.mount_id_ = (*entry)->id;
+    point.connection_ = (*entry)->minor;
+    return point;
   }
-  point.mount_id_ = entry->id;
-  point.connection_ = entry->minor;
-  return point;
+  static_cast<void>(UnmountPath(target, UnmountMode::kLazy).ok());
+  if (!entry.ok()) return CannotMount(target, entry.code(), entry.error().message(), "");
+  return CannotMount(target, EIO, "the mount cannot be seen in /proc/self/mountinfo",
+                     "somebody unmounts there: try again");
 }
 
 MountPoint::MountPoint(MountPoint&& other) noexcept
@@ -176,13 +178,17 @@ MountPoint::MountPoint(MountPoint&& other) noexcept
 
 MountPoint::~MountPoint() { static_cast<void>(Unmount(UnmountMode::kForced).ok()); }
 
-bool MountPoint::IsMounted() const { return mount_id_ != 0 && MountWithId(mount_id_).has_value(); }
+bool MountPoint::IsMounted() const {
+  if (mount_id_ == 0) return false;
+  const auto entry = MountWithId(mount_id_);
+  return !entry.ok() || entry->has_value();  // unless it is known to be gone, it is there
+}
 
 Result<void> MountPoint::Unmount(UnmountMode mode) {
   if (mount_id_ == 0) return Ok();
-  const auto entry = MountWithId(mount_id_);
+  AGENTFS_ASSIGN(const auto entry, MountWithId(mount_id_));
   if (entry) {
-    const auto top = TopMountAt(entry->point);
+    AGENTFS_ASSIGN(const auto top, TopMountAt(entry->point));
     if (!top || top->id != mount_id_) {
       return Error(EBUSY,
                    fmt::format("cannot unmount {}: something else is mounted over it", path_),
@@ -196,7 +202,8 @@ Result<void> MountPoint::Unmount(UnmountMode mode) {
 
 PathState StateOfPath(const std::string& path) {
   const auto entry = TopMountAt(PointOf(path));
-  if (!entry || entry->type != kFilesystemType) return PathState::kPlain;
+  const bool ours = entry.ok() && *entry && (*entry)->type == kFilesystemType;
+  if (!ours) return PathState::kPlain;
   int answer = AskServer(path);
   // A connection that ends meanwhile drops the question; the next one meets its end.
   for (int i = 0; i < kMostQuestions && IsDropped(answer); ++i) answer = AskServer(path);

@@ -9,12 +9,13 @@
 
 #include <cstdlib>
 #include <fstream>
+#include <optional>
 #include <string>
 
-#include "adapters/fuse/transport/mount_table.h"
 #include "memory_handler.h"
 #include "served_mount.h"
 #include "server_process.h"
+#include "sys/mount_table.h"
 
 namespace agentfs::fuse::test {
 namespace {
@@ -22,6 +23,12 @@ namespace {
 using testing::HasSubstr;
 
 constexpr char kAllIsWell[] = "read content, left 0 sockets and 0 children";
+
+std::optional<MountEntry> MountAt(const std::string& point) {
+  auto entry = TopMountAt(point);
+  EXPECT_TRUE(entry.ok());
+  return entry.ok() ? *entry : std::nullopt;
+}
 
 class MountPointTest : public testing::Test {
  protected:
@@ -58,9 +65,9 @@ TEST_F(MountPointTest, ContentOfTheDirectoryIsHiddenMeanwhile) {
     auto point = MountPoint::Mount(scratch.path(), {});
     ASSERT_TRUE(point.ok()) << point.error().message();
     ASSERT_TRUE(Negotiate(point->device(), {}).ok());
-    EXPECT_EQ(TopMountAt(scratch.path())->type, kFilesystemType);
+    EXPECT_EQ(MountAt(scratch.path())->type, kFilesystemType);
   }
-  EXPECT_EQ(TopMountAt(scratch.path()), std::nullopt);
+  EXPECT_FALSE(MountAt(scratch.path()));
   EXPECT_EQ(::access((scratch.path() + "/hidden").c_str(), F_OK), 0);
 }
 
@@ -70,7 +77,7 @@ TEST_F(MountPointTest, TypeSourceAndFlagsAreVisible) {
   options.read_only = true;
   auto served = Serve(options);
   ASSERT_NE(served, nullptr);
-  const auto entry = TopMountAt(served->root());
+  const auto entry = MountAt(served->root());
   ASSERT_TRUE(entry.has_value());
   EXPECT_EQ(entry->type, "fuse.agentfs");
   EXPECT_EQ(entry->source, "my, source");
@@ -96,7 +103,7 @@ TEST_F(MountPointTest, WhatIsMountedOverItIsNotUnmountedInstead) {
   ASSERT_NE(served, nullptr);
   ASSERT_EQ(::mount("none", served->root().c_str(), "tmpfs", 0, "size=4k"), 0);
   EXPECT_EQ(served->point().Unmount(UnmountMode::kLazy).code(), EBUSY);
-  EXPECT_EQ(TopMountAt(served->root())->type, "tmpfs");
+  EXPECT_EQ(MountAt(served->root())->type, "tmpfs");
   EXPECT_EQ(StateOfPath(served->root()), PathState::kPlain);
   EXPECT_EQ(::umount2(served->root().c_str(), 0), 0);
   EXPECT_EQ(StateOfPath(served->root()), PathState::kMounted);
@@ -161,12 +168,12 @@ TEST_F(OrdinaryUserTest, MountsThroughTheHelperAndLeavesNothing) {
   options.mount.source = "a,b";
   ServerProcess server(As::kNobody, options);
   ASSERT_EQ(server.report(), kAllIsWell);
-  const auto entry = TopMountAt(server.root());
+  const auto entry = MountAt(server.root());
   ASSERT_TRUE(entry.has_value());
   EXPECT_EQ(entry->type, "fuse.agentfs");
   EXPECT_EQ(entry->source, "a,b");
   EXPECT_TRUE(server.Leave());
-  EXPECT_EQ(TopMountAt(server.root()), std::nullopt);
+  EXPECT_FALSE(MountAt(server.root()));
 }
 
 TEST_F(OrdinaryUserTest, MountsDirectlyInAUserNamespace) {
@@ -178,7 +185,7 @@ TEST_F(OrdinaryUserTest, MountsDirectlyInAUserNamespace) {
     GTEST_SKIP() << "no user namespace can be made here (not with ThreadSanitizer's own thread)";
   }
   EXPECT_EQ(server.report(), kAllIsWell);
-  EXPECT_EQ(TopMountAt(server.root()), std::nullopt) << "it is mounted in its own namespace";
+  EXPECT_FALSE(MountAt(server.root())) << "it is mounted in its own namespace";
   EXPECT_TRUE(server.Leave());
 }
 

@@ -6,7 +6,6 @@
 #include <set>
 #include <string>
 
-#include "adapters/fuse/transport/mount_table.h"
 #include "adapters/fuse/transport/processors.h"
 #include "adapters/fuse/transport/uring_transport.h"
 #include "memory_handler.h"
@@ -77,19 +76,6 @@ TEST(NegotiateTest, EveryFeatureHasANameOfItsOwn) {
   for (Feature feature : AllFeatures()) names.insert(NameOf(feature));
   EXPECT_EQ(names.size(), AllFeatures().size());
   EXPECT_EQ(names.count("?"), 0u);
-}
-
-TEST(MountTableTest, EscapedPointsAndOptionalFieldsAreRead) {
-  const auto table = ParseMountTable(
-      "22 1 0:20 / /sys rw,nosuid shared:7 - sysfs sysfs rw\n"
-      "90 22 0:51 / /mnt/a\\040b\\134c rw - fuse.agentfs my\\040source rw,user_id=0\n"
-      "garbage\n");
-  ASSERT_EQ(table.size(), 2u);
-  EXPECT_EQ(table[1].id, 90u);
-  EXPECT_EQ(table[1].minor, 51u);
-  EXPECT_EQ(table[1].point, "/mnt/a b\\c");
-  EXPECT_EQ(table[1].type, "fuse.agentfs");
-  EXPECT_EQ(table[1].source, "my source");
 }
 
 TEST(ProcessorsTest, ListsAreParsed) {
