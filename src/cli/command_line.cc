@@ -107,6 +107,18 @@ void AddBranch(CLI::App& app, Context& context) {
   remove.add_option("NAME", options->name, "The branch")->required()->type_name("");
   remove.add_flag("--force", options->force, "A branch that is not there is fine");
   Choose(remove, context, options, RunBranchDelete);
+
+  auto binding = std::make_shared<BindOptions>();
+  CLI::App& bind =
+      AddCommand(branch, "bind", "Show a running process, and those that it starts, a branch",
+                 "  agentfs branch bind experiment --pid 4711");
+  bind.add_option("NAME", binding->name, "The branch")->required()->type_name("");
+  bind.add_option("--pid", binding->pid, "The process; it needs a mount namespace of its own")
+      ->required()
+      ->type_name("PID");
+  bind.add_option("--path", binding->path, "Where it sees it (default: where the base is)")
+      ->type_name("DIR");
+  Choose(bind, context, binding, RunBranchBind, Place::kClient);
 }
 
 void AddGc(CLI::App& app, Context& context) {

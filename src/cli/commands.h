@@ -34,6 +34,12 @@ struct BranchOptions {
 Result<int> RunBranchCreate(Context& context, const BranchOptions& options);
 Result<int> RunBranchList(Context& context, const BranchOptions& options);
 Result<int> RunBranchDelete(Context& context, const BranchOptions& options);
+struct BindOptions {
+  std::string name;
+  uint32_t pid = 0;
+  std::string path;  // empty: the workspace's own
+};
+Result<int> RunBranchBind(Context& context, const BindOptions& options);
 
 struct DiffOptions {
   std::vector<std::string> arguments;  // refs, then paths

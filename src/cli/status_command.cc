@@ -37,11 +37,12 @@ std::string UsersText(const Json& users) {
 }
 
 std::string MountText(const Json& mount) {
-  const bool snapshot = mount.contains("snapshot");
-  std::string text =
-      fmt::format("  {}  {} {}{}, profile {}\n", Text(mount["mount_point"]),
-                  snapshot ? "snapshot" : "branch", Text(mount[snapshot ? "snapshot" : "branch"]),
-                  mount["read_only"] ? ", read-only" : "", Text(mount["profile"]));
+  std::string what = "all branches";
+  for (const char* kind : {"snapshot", "branch"}) {
+    if (mount.contains(kind)) what = std::string(kind) + " " + Text(mount[kind]);
+  }
+  std::string text = fmt::format("  {}  {}{}, profile {}\n", Text(mount["mount_point"]), what,
+                                 mount["read_only"] ? ", read-only" : "", Text(mount["profile"]));
   text += "    used by: " + UsersText(mount["users"]) + "\n";
   return text + "    kernel: " + Joined(mount["capabilities"]) + "\n";
 }
@@ -84,6 +85,12 @@ Result<void> PrintStatus(const Context& context, const Json& status) {
   AGENTFS_TRY(PrintBranches(context, status["branches"]));
   text = status["mounts"].empty() ? "" : "\nmounts\n";
   for (const Json& mount : status["mounts"]) text += MountText(mount);
+  text += status["processes"].empty() ? "" : "\nprocesses\n";
+  for (const Json& process : status["processes"]) {
+    text +=
+        fmt::format("  {} ({})  branch {} at {}\n", Text(process["name"]),
+                    process["pid"].get<uint32_t>(), Text(process["branch"]), Text(process["path"]));
+  }
   return context.Print(text);
 }
 

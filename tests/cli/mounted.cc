@@ -66,7 +66,11 @@ void MountCliTest::CleanUp() {
   for (pid_t pid : ServersOf(At("").substr(0, scratch.size() - 1))) ::kill(pid, SIGKILL);
   auto table = ReadMountTable();
   for (const MountEntry& entry : *table) {
-    if (entry.point.starts_with(scratch)) ::umount2(entry.point.c_str(), MNT_DETACH);
+    // A session with all branches is mounted elsewhere.
+    if (entry.point.starts_with(scratch) || (entry.source + "/").starts_with(scratch)) {
+      ::umount2(entry.point.c_str(), MNT_DETACH);
+      ::rmdir(entry.point.c_str());
+    }
   }
 }
 

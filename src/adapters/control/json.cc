@@ -34,9 +34,9 @@ Json BranchJson(const BranchInfo& branch, const SnapshotNames& snapshots) {
           {"in_use", branch.in_use}};
 }
 
-Json UsersJson(MountHost& mounts, const std::string& point) {
+Json UsersJson(const std::vector<MountUser>& list) {
   Json users = Json::array();
-  for (const MountUser& user : mounts.Users(point)) {
+  for (const MountUser& user : list) {
     users.push_back({{"pid", user.pid}, {"name", user.name}});
   }
   return users;
@@ -87,12 +87,21 @@ Json EventJson(const Event& event) {
   return json;
 }
 
+Json BindJson(const BindState& bound) {
+  Json json = {
+      {"branch", bound.branch}, {"path", bound.path}, {"processes", UsersJson(bound.processes)}};
+  if (!bound.directory.empty()) json["stale_directory"] = bound.directory;
+  return json;
+}
+
 Json MountJson(const MountState& mount) {
   Json json = {{"mount_point", mount.point}};
-  if (mount.snapshot.empty()) {
+  if (!mount.snapshot.empty()) {
+    json["snapshot"] = mount.snapshot;
+  } else if (!mount.branch.empty()) {
     json["branch"] = mount.branch;
   } else {
-    json["snapshot"] = mount.snapshot;
+    json["session"] = true;
   }
   json["profile"] = mount.profile;
   json["read_only"] = mount.read_only;
@@ -141,11 +150,21 @@ Result<Json> StatusJson(Operations& operations) {
   if (operations.mounts() != nullptr) {
     for (const MountState& mount : operations.mounts()->List()) {
       Json each = MountJson(mount);
-      each["users"] = UsersJson(*operations.mounts(), mount.point);
+      each["users"] = UsersJson(operations.mounts()->Users(mount.point));
       mounts.push_back(std::move(each));
     }
   }
   json["mounts"] = std::move(mounts);
+  Json processes = Json::array();
+  if (operations.mounts() != nullptr) {
+    for (const BoundProcess& bound : operations.mounts()->ListBound()) {
+      processes.push_back({{"pid", bound.pid},
+                           {"name", bound.name},
+                           {"branch", bound.branch},
+                           {"path", bound.path}});
+    }
+  }
+  json["processes"] = std::move(processes);
   json["sizes"] = {{"stored_bytes", stats.stored_bytes},
                    {"nodes", stats.nodes},
                    {"layers", stats.layers},

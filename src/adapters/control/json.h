@@ -23,6 +23,7 @@ nlohmann::ordered_json SnapshotJson(const SnapshotInfo& snapshot);
 nlohmann::ordered_json BranchJson(Volume& volume, const BranchInfo& branch);
 nlohmann::ordered_json BranchesJson(Volume& volume);
 nlohmann::ordered_json EventJson(const Event& event);
+nlohmann::ordered_json BindJson(const BindState& bound);
 nlohmann::ordered_json MountJson(const MountState& mount);
 
 // Sizes and counts of the volume, and how often the kernel asked the mounts for what.

@@ -33,12 +33,32 @@ struct MountUser {
 
 struct MountState {
   std::string point;
-  std::string branch, snapshot;  // one of them
+  std::string branch, snapshot;  // one of them, or neither: all branches (MountHost::SessionRoot)
   std::string profile;
   bool read_only = false;
   bool allow_other = false;
   std::vector<std::string> capabilities;  // negotiated with the kernel
   std::vector<std::pair<std::string, uint64_t>> operations;
+};
+
+// A running process that is to see a branch.
+struct BindRequest {
+  uint32_t pid = 0;
+  std::string branch;   // empty: main
+  std::string path;     // where it sees it; empty: where the workspace's base is
+  uint32_t caller = 0;  // who asks; 0: this process
+};
+struct BindState {
+  std::string branch, path;
+  std::vector<MountUser> processes;  // that see it from now on: all of that mount namespace
+  // Not empty: where the process is and still sees what was there before, until it changes to it
+  // anew.
+  std::string directory;
+};
+// A process in a mount namespace of its own, and where it sees which branch.
+struct BoundProcess {
+  uint32_t pid = 0;
+  std::string name, branch, path;
 };
 
 enum class UnmountForce : uint8_t {
@@ -62,6 +82,17 @@ class MountHost {
   // reaches the volume. Must not be called while answering one of the mounts' requests, unless
   // others of their threads are free.
   virtual Result<void> FlushPages(std::string_view branch) = 0;
+  // A directory with branches/NAME for every branch, to be bind-mounted where a process is to see
+  // it; mounted when first asked for, and there while the server has connections, mounts or users
+  // of it.
+  virtual Result<std::string> SessionRoot() = 0;
+  // Shows a running process of this user's, and all that share its mount namespace, a branch.
+  // EPERM: not this user's. EXDEV: everybody would see it, since it has no namespace of its own.
+  virtual Result<BindState> Bind(const BindRequest& request) = 0;
+  virtual std::vector<BoundProcess> ListBound() = 0;
+  // Lets go of a branch that the kernel only remembers. False: it is in use.
+  virtual bool Release(std::string_view branch) = 0;
+
   // The branch became something else; when this returns, no cache shows what it was.
   virtual void BranchReplaced(std::string_view branch) = 0;
 };

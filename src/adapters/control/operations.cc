@@ -47,7 +47,11 @@ Result<BranchInfo> Operations::CreateBranch(std::string_view name, std::string_v
 }
 
 Result<void> Operations::DeleteBranch(std::string_view name) {
-  AGENTFS_TRY(volume_.DeleteBranch(name));
+  auto deleted = volume_.DeleteBranch(name);
+  if (deleted.code() == EBUSY && mounts_ && mounts_->Release(name)) {
+    deleted = volume_.DeleteBranch(name);
+  }
+  AGENTFS_TRY(std::move(deleted));
   Publish(EventKind::kBranchDeleted, name, "");
   return Ok();
 }

@@ -120,7 +120,7 @@ class RequestRun {
     Handler handler;
     Inside inside;
   };
-  static const std::array<Entry, 18> kRequests;
+  static const std::array<Entry, 20> kRequests;
 
   Result<std::string> Branch();
   Result<MountHost*> Mounts();
@@ -136,6 +136,8 @@ class RequestRun {
   Result<Json> BranchCreate();
   Result<Json> BranchList();
   Result<Json> BranchDelete();
+  Result<Json> BranchBind();
+  Result<Json> Session();
   Result<Json> Restore();
   Result<Json> Mount();
   Result<Json> Unmount();
@@ -152,7 +154,7 @@ class RequestRun {
   const Peer& peer_;
 };
 
-const std::array<RequestRun::Entry, 18> RequestRun::kRequests = {{
+const std::array<RequestRun::Entry, 20> RequestRun::kRequests = {{
     {"capabilities", &RequestRun::Capabilities, Inside::kOwnBranch},
     {"status", &RequestRun::Status, Inside::kNo},
     {"statistics", &RequestRun::Statistics, Inside::kNo},
@@ -163,6 +165,8 @@ const std::array<RequestRun::Entry, 18> RequestRun::kRequests = {{
     {"branch.create", &RequestRun::BranchCreate, Inside::kNo},
     {"branch.list", &RequestRun::BranchList, Inside::kNo},
     {"branch.delete", &RequestRun::BranchDelete, Inside::kNo},
+    {"branch.bind", &RequestRun::BranchBind, Inside::kNo},
+    {"session", &RequestRun::Session, Inside::kNo},
     {"restore", &RequestRun::Restore, Inside::kNo},
     {"mount", &RequestRun::Mount, Inside::kNo},
     {"umount", &RequestRun::Unmount, Inside::kNo},
@@ -271,6 +275,25 @@ Result<Json> RequestRun::BranchDelete() {
   return Json();
 }
 
+Result<Json> RequestRun::BranchBind() {
+  AGENTFS_ASSIGN(MountHost * mounts, Mounts());
+  BindRequest bind;
+  bind.branch = arguments_.Text("name", std::string(kMainBranch));
+  bind.pid = arguments_.Number("pid", 0);
+  bind.path = request_.payload;
+  bind.caller = peer_.pid;
+  AGENTFS_TRY(arguments_.Check());
+  if (bind.pid == 0) return Error(EINVAL, "argument 'pid' is missing");
+  AGENTFS_ASSIGN(const BindState state, mounts->Bind(bind));
+  return BindJson(state);
+}
+
+Result<Json> RequestRun::Session() {
+  AGENTFS_ASSIGN(MountHost * mounts, Mounts());
+  AGENTFS_ASSIGN(const std::string root, mounts->SessionRoot());
+  return Json{{"root", root}};
+}
+
 Result<Json> RequestRun::Restore() {
   AGENTFS_ASSIGN(const std::string branch, Branch());
   const std::string ref = arguments_.Required("ref");
@@ -295,13 +318,26 @@ Result<Json> RequestRun::Mount() {
   return MountJson(state);
 }
 
+namespace {
+
+// Mounts that somebody has asked for: the session with all branches goes on its own.
+size_t CountViews(MountHost& mounts) {
+  size_t count = 0;
+  for (const MountState& mount : mounts.List()) {
+    if (!mount.branch.empty() || !mount.snapshot.empty()) ++count;
+  }
+  return count;
+}
+
+}  // namespace
+
 Result<Json> RequestRun::Unmount() {
   AGENTFS_ASSIGN(MountHost * mounts, Mounts());
   const auto force = arguments_.Flag("force") ? UnmountForce::kYes : UnmountForce::kNo;
   AGENTFS_TRY(arguments_.Check());
   AGENTFS_TRY(mounts->Unmount(request_.payload, force));
   AGENTFS_TRY(operations_.volume().Flush(Durability::kSynced));
-  return Json{{"mounts_left", mounts->List().size()}};
+  return Json{{"mounts_left", CountViews(*mounts)}};
 }
 
 Result<Json> RequestRun::UnmountAll() {
@@ -317,7 +353,7 @@ Result<Json> RequestRun::UnmountAll() {
   }
   AGENTFS_TRY(operations_.volume().Flush(Durability::kSynced));
   if (first) return *first;
-  return Json{{"unmounted", points}, {"mounts_left", mounts->List().size()}};
+  return Json{{"unmounted", points}, {"mounts_left", CountViews(*mounts)}};
 }
 
 Result<Json> RequestRun::Shutdown() {

@@ -42,7 +42,8 @@ Dispatcher::Answer Dispatcher::GiveRoot(Request& request, const std::shared_ptr<
   const uint64_t changes = tree->foreign_changes();
   NodeRef root = tree->fs().Root();
   AGENTFS_ASSIGN(const Attr attr, tree->fs().GetAttr(*root));
-  const Inode& inode = inodes_.Learn(tree, std::move(root));
+  Inode& inode = inodes_.Learn(tree, std::move(root));
+  inode.parent.store(request.inode.id, std::memory_order_relaxed);
   fuse_entry_out entry = ToEntry(inode, attr, Valid(*tree, changes));
   entry.entry_valid = 0;
   return Give(request, entry);

@@ -32,15 +32,45 @@ Result<std::shared_ptr<Tree>> Forest::OpenRef(const Ref& ref) {
   } else {
     AGENTFS_ASSIGN(view, volume_->OpenSnapshot(ref.name));
   }
+  std::shared_ptr<Tree> before;  // closing takes the lock
   absl::MutexLock lock(&mu_);
   std::weak_ptr<Tree>& slot = trees_[{ref.kind, ref.name}];
   // A ref that was deleted and made again under the same name is another view.
-  std::shared_ptr<Tree> tree = slot.lock();
-  if (tree && &tree->fs() == view.get()) return tree;
+  before = slot.lock();
+  if (before && &before->fs() == view.get()) return before;
   const auto kind = ref.kind == Ref::Kind::kBranch ? Tree::Kind::kBranch : Tree::Kind::kSnapshot;
-  tree = std::make_shared<Tree>(kind, std::move(view), ref.name, origin_, observer_);
+  std::shared_ptr<void> companion;
+  if (opened_ && kind == Tree::Kind::kBranch) companion = opened_(ref.name, view);
+  std::shared_ptr<Tree> tree(
+      new Tree(kind, std::move(view), ref.name, origin_, observer_, std::move(companion)),
+      [this](Tree* closed) { Close(closed); });
   slot = tree;
   return tree;
+}
+
+// Whoever waits for it looks again when the lock is given back.
+void Forest::Close(Tree* tree) {
+  delete tree;
+  absl::MutexLock lock(&mu_);
+}
+
+bool Forest::IsOpenLocked(const Key& key) const {
+  const auto it = trees_.find(key);
+  return it != trees_.end() && !it->second.expired();
+}
+
+std::shared_ptr<Tree> Forest::FindBranch(std::string_view name) {
+  absl::MutexLock lock(&mu_);
+  const auto it = trees_.find({Ref::Kind::kBranch, std::string(name)});
+  return it == trees_.end() ? nullptr : it->second.lock();
+}
+
+bool Forest::AwaitClosed(std::string_view branch, absl::Duration patience) {
+  const Key key{Ref::Kind::kBranch, std::string(branch)};
+  absl::MutexLock lock(&mu_);
+  const auto closed = [this, &key]()
+                          ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) { return !IsOpenLocked(key); };
+  return mu_.AwaitWithTimeout(absl::Condition(&closed), patience);
 }
 
 }  // namespace agentfs::fuse

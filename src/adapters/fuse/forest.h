@@ -19,7 +19,7 @@
 
 namespace agentfs::fuse {
 
-// Thread-safe.
+// Thread-safe. Outlives its trees.
 class Forest {
  public:
   // `volume` may be null: there are no refs then. Changes of this session bear `origin`. Virtual
@@ -28,6 +28,8 @@ class Forest {
       : volume_(volume), origin_(origin), observer_(observer), uid_(uid), gid_(gid) {}
 
   uint64_t origin() const { return origin_; }
+  // Before any is opened.
+  void SetBranchOpened(BranchOpened opened) { opened_ = std::move(opened); }
 
   // A view that the session was given, as its root.
   std::shared_ptr<Tree> Adopt(std::shared_ptr<FileSystem> view, std::string name);
@@ -37,16 +39,26 @@ class Forest {
   // ENOENT and whatever the volume says.
   Result<std::shared_ptr<Tree>> OpenRef(const Ref& ref) ABSL_LOCKS_EXCLUDED(mu_);
 
+  // Null: it is not open.
+  std::shared_ptr<Tree> FindBranch(std::string_view name) ABSL_LOCKS_EXCLUDED(mu_);
+  // Whether it is closed before the time is over.
+  bool AwaitClosed(std::string_view branch, absl::Duration patience) ABSL_LOCKS_EXCLUDED(mu_);
+
  private:
+  using Key = std::pair<Ref::Kind, std::string>;
+
+  void Close(Tree* tree) ABSL_LOCKS_EXCLUDED(mu_);
+  bool IsOpenLocked(const Key& key) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   std::shared_ptr<Tree> MakeVirtual(VirtualTree::Layout layout, std::string name);
 
   Volume* const volume_;
   const uint64_t origin_;
   TreeObserver& observer_;
   const uint32_t uid_, gid_;
+  BranchOpened opened_;
   absl::Mutex mu_;
   // One tree a ref, so that a node has one id.
-  std::map<std::pair<Ref::Kind, std::string>, std::weak_ptr<Tree>> trees_ ABSL_GUARDED_BY(mu_);
+  std::map<Key, std::weak_ptr<Tree>> trees_ ABSL_GUARDED_BY(mu_);
 };
 
 }  // namespace agentfs::fuse

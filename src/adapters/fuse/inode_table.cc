@@ -105,6 +105,14 @@ uint64_t InodeTable::Find(const Tree& tree, NodeId node) const {
   return it == shard.inodes.end() ? 0 : it->second->id;
 }
 
+uint64_t InodeTable::ParentOf(const Tree& tree, NodeId node) const {
+  const Key key{&tree, node};
+  const Shard& shard = shards_[ShardOf(key)];
+  absl::ReaderMutexLock lock(&shard.mu);
+  const auto it = shard.inodes.find(key);
+  return it == shard.inodes.end() ? 0 : it->second->parent.load(std::memory_order_relaxed);
+}
+
 std::vector<uint64_t> InodeTable::AllIds() const {
   std::vector<uint64_t> ids;
   for (const Shard& shard : shards_) {

@@ -54,6 +54,8 @@ class InodeTable {
 
   // 0: the kernel does not know the node.
   uint64_t Find(const Tree& tree, NodeId node) const;
+  // The id of the directory that it was last found in; 0: none is known.
+  uint64_t ParentOf(const Tree& tree, NodeId node) const;
   // In no order.
   std::vector<uint64_t> AllIds() const;
   std::vector<uint64_t> IdsOf(NodeId node) const;  // in whatever tree

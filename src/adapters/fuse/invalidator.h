@@ -35,6 +35,10 @@ class Invalidator final : public TreeObserver {
 
   void Node(NodeId node);  // in every tree
   void Entry(NodeId parent, std::string_view name);
+  // The kernel's id of a directory, and a name in it that it is to forget with all below it.
+  void Drop(uint64_t parent, std::string_view name) {
+    Add({Item::Kind::kMoved, parent, std::string(name)});
+  }
   // The kernel's id of a directory whose listing it is to ask for again.
   void Listing(uint64_t id) { Add({Item::Kind::kData, id}); }
   void All();

@@ -17,6 +17,9 @@
 namespace agentfs::fuse {
 namespace {
 
+// How long the kernel's forgetting may be on its way.
+constexpr absl::Duration kForgetPatience = absl::Seconds(1);
+
 // Tells this process's mounts apart where the same view is shown twice.
 uint64_t NextOrigin() {
   static std::atomic<uint64_t> next{1};
@@ -34,7 +37,9 @@ class MountImpl final : public Mount {
         inodes_(root_, root_->fs().Root()),
         dispatcher_(forest_, inodes_, invalidator_, agreed, options_.control),
         point_(std::move(point)),
-        notifier_(point_.device(), agreed) {}
+        notifier_(point_.device(), agreed) {
+    forest_.SetBranchOpened(std::move(source.branch_opened));
+  }
   ~MountImpl() override;
 
   Result<void> Serve();
@@ -48,6 +53,9 @@ class MountImpl final : public Mount {
     return point_.IsMounted();
   }
   void WaitUntilEnded() override { transport_->Wait(); }
+  void Stop() override { transport_->Stop(); }
+  bool Knows(std::string_view branch) override { return forest_.FindBranch(branch) != nullptr; }
+  bool Release(std::string_view branch) override;
 
   const ServeOptions& options() const override { return options_; }
   const fuse::Capabilities& capabilities() const override { return capabilities_; }
@@ -80,6 +88,17 @@ Result<void> MountImpl::Serve() {
                  StartTransport(point_.device(), capabilities_, dispatcher_, options_.transport));
   invalidator_.Start(inodes_, notifier_);
   return Ok();
+}
+
+bool MountImpl::Release(std::string_view branch) {
+  {
+    const std::shared_ptr<Tree> tree = forest_.FindBranch(branch);
+    if (tree == nullptr) return true;
+    const uint64_t parent = inodes_.ParentOf(*tree, tree->fs().Root()->id());
+    // Its last component is what the kernel has it under.
+    if (parent != 0) invalidator_.Drop(parent, branch.substr(branch.rfind('/') + 1));
+  }
+  return forest_.AwaitClosed(branch, kForgetPatience);
 }
 
 MountImpl::~MountImpl() {

@@ -18,6 +18,7 @@
 #include "adapters/fuse/transport/mount_point.h"
 #include "adapters/fuse/transport/negotiate.h"
 #include "adapters/fuse/transport/transport.h"
+#include "adapters/fuse/tree.h"
 #include "agentfs/filesystem.h"
 #include "agentfs/ids.h"
 #include "agentfs/result.h"
@@ -50,6 +51,8 @@ struct MountSource {
   // For branches/, snapshots/ and .agentfs/snapshots/; it outlives the mount. May be null with a
   // view: no snapshots then.
   Volume* volume = nullptr;
+  // Of branches/NAME; may be empty.
+  BranchOpened branch_opened;
 };
 
 // Everything that the dispatcher has a use for.
@@ -91,8 +94,16 @@ class Mount {
   virtual Result<void> Unmount(UnmountMode mode) = 0;
   // Whether the kernel still has it.
   virtual bool alive() const = 0;
-  // Returns when the kernel has let go of it.
+  // Returns when the kernel has let go of it, or Stop was called.
   virtual void WaitUntilEnded() = 0;
+  // Serves no longer; whoever still uses it gets errors when the Mount is destroyed.
+  virtual void Stop() = 0;
+
+  // Of a mount with all branches: whether the kernel knows anything of the branch.
+  virtual bool Knows(std::string_view branch) = 0;
+  // Has the kernel forget what it only remembers of it, and waits for that a while. False: it is
+  // in use. Not from a request's thread.
+  virtual bool Release(std::string_view branch) = 0;
 
   virtual const ServeOptions& options() const = 0;
   virtual const Capabilities& capabilities() const = 0;

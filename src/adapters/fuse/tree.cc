@@ -21,13 +21,14 @@ uint64_t TagOf(Tree::Kind kind, std::string_view name) {
 }  // namespace
 
 Tree::Tree(Kind kind, std::shared_ptr<FileSystem> filesystem, std::string name, uint64_t origin,
-           TreeObserver& observer)
+           TreeObserver& observer, std::shared_ptr<void> companion)
     : kind_(kind),
       filesystem_(std::move(filesystem)),
       name_(std::move(name)),
       origin_(origin),
       inode_tag_(TagOf(kind, name_)),
-      observer_(observer) {
+      observer_(observer),
+      companion_(std::move(companion)) {
   filesystem_->AddObserver(*this);
 }
 

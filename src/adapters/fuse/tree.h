@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -26,6 +27,10 @@ class TreeObserver {
   virtual void Changed(const Tree& tree, const ChangeEvent& event) = 0;
 };
 
+// Called when a branch's tree is opened; what it gives is kept as long as the tree.
+using BranchOpened =
+    std::function<std::shared_ptr<void>(const std::string& name, std::shared_ptr<FileSystem> view)>;
+
 // Where the control directory of a view is.
 inline constexpr std::string_view kControlName = ".agentfs";
 
@@ -37,9 +42,10 @@ class Tree final : public ChangeObserver {
     kSnapshot,  // inside another tree: inode numbers that differ from those of the branches
     kVirtual,   // nothing of it is cached, since it changes without telling
   };
-  // Changes with `origin` are the session's own, which the kernel knows about.
+  // Changes with `origin` are the session's own, which the kernel knows about. The companion goes
+  // with the tree.
   Tree(Kind kind, std::shared_ptr<FileSystem> filesystem, std::string name, uint64_t origin,
-       TreeObserver& observer);
+       TreeObserver& observer, std::shared_ptr<void> companion = nullptr);
   ~Tree() override;
   Tree(const Tree&) = delete;
   Tree& operator=(const Tree&) = delete;
@@ -69,6 +75,7 @@ class Tree final : public ChangeObserver {
   const uint64_t origin_;
   const uint64_t inode_tag_;
   TreeObserver& observer_;
+  const std::shared_ptr<void> companion_;
   std::atomic<uint64_t> foreign_changes_{0};
   mutable absl::Mutex mu_;
   std::shared_ptr<Tree> control_ ABSL_GUARDED_BY(mu_);

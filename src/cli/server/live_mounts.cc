@@ -160,6 +160,20 @@ Result<MountState> LiveMounts::Mount(const MountRequest& asked) {
   return StateOf(request, *live->mount);
 }
 
+Result<std::string> LiveMounts::SessionRoot() {
+  absl::MutexLock changing(&change_mu_);
+  AGENTFS_ASSIGN(std::string root, session_.Root());
+  Record();
+  return root;
+}
+
+Result<control::BindState> LiveMounts::Bind(const control::BindRequest& request) {
+  absl::MutexLock changing(&change_mu_);
+  auto bound = session_.Bind(request);
+  Record();
+  return bound;
+}
+
 Error LiveMounts::Busy(const std::string& point) {
   std::string who;
   const auto users = FindPathUsers(point);
@@ -193,8 +207,38 @@ Result<void> LiveMounts::UnmountOne(const LivePtr& live, UnmountForce force) {
   return Ok();
 }
 
+Result<void> LiveMounts::UnmountSession(UnmountForce force) {
+  if (force == UnmountForce::kYes) {
+    if (const auto mount = session_.Mounted()) (void)SyncMount(session_.point());
+    session_.End();
+  } else {
+    const auto bound = session_.ListBound();
+    if (!bound.empty()) {
+      return Error(EBUSY,
+                   fmt::format("{} (process {}) is in branch {}", bound.front().name,
+                               bound.front().pid, bound.front().branch),
+                   "end it, or 'agentfs umount --force' takes the branch away from it");
+    }
+    AGENTFS_TRY(session_.Detach(fuse::UnmountMode::kPlain));
+  }
+  Record();
+  return Ok();
+}
+
+bool LiveMounts::EndUnusedSession() {
+  absl::MutexLock changing(&change_mu_);
+  session_.DropEnded();
+  if (session_.empty()) return true;
+  if (!session_.point().empty() && session_.ListBound().empty()) {
+    (void)session_.Detach(fuse::UnmountMode::kPlain).ok();
+    Record();
+  }
+  return false;
+}
+
 Result<void> LiveMounts::Unmount(std::string_view point, UnmountForce force) {
   absl::MutexLock changing(&change_mu_);
+  if (!point.empty() && point == session_.point()) return UnmountSession(force);
   AGENTFS_ASSIGN(LivePtr live, Find(point));
   return UnmountOne(live, force);
 }
@@ -210,6 +254,7 @@ void LiveMounts::Forget(const LivePtr& live) {
 void LiveMounts::Record() {
   std::vector<std::string> points;
   for (const LivePtr& live : Snapshot()) points.push_back(live->request.point);
+  if (std::string session = session_.point(); !session.empty()) points.push_back(session);
   auto saved = SaveMountRecord(layout_, points);
   if (!saved.ok()) fmt::print(stderr, "{}: {}\n", layout_.mounts, saved.error().message());
 }
@@ -217,6 +262,11 @@ void LiveMounts::Record() {
 std::vector<MountState> LiveMounts::List() {
   std::vector<MountState> states;
   for (const LivePtr& live : Snapshot()) states.push_back(StateOf(live->request, *live->mount));
+  if (const auto session = session_.Mounted()) {
+    MountRequest request;
+    request.point = session->options().mount_point;
+    states.push_back(StateOf(request, *session));
+  }
   return states;
 }
 
@@ -233,6 +283,8 @@ Result<void> LiveMounts::FlushPages(std::string_view branch) {
     if (live->request.branch != branch || !live->request.snapshot.empty()) continue;
     if (live->mount->alive()) AGENTFS_TRY(SyncMount(live->request.point));
   }
+  const auto session = session_.Mounted();
+  if (session && session->Knows(branch)) return SyncMount(session_.point());
   return Ok();
 }
 
@@ -242,10 +294,16 @@ void LiveMounts::BranchReplaced(std::string_view branch) {
     live->mount->InvalidateAll();
     live->mount->FlushInvalidations();
   }
+  for (const auto& session : session_.All()) {
+    if (!session->Knows(branch)) continue;
+    session->InvalidateAll();
+    session->FlushInvalidations();
+  }
 }
 
 void LiveMounts::FlushInvalidations() {
   for (const LivePtr& live : Snapshot()) live->mount->FlushInvalidations();
+  for (const auto& session : session_.All()) session->FlushInvalidations();
 }
 
 void LiveMounts::DropEnded() {
@@ -270,6 +328,7 @@ void LiveMounts::EndAll() {
     if (!ended.ok()) fmt::print(stderr, "{}\n", ended.error().message());
     Forget(live);
   }
+  (void)UnmountSession(UnmountForce::kYes).ok();
 }
 
 }  // namespace agentfs::cli

@@ -15,6 +15,7 @@
 #include "adapters/control/mount_host.h"
 #include "adapters/fuse/mount.h"
 #include "agentfs/volume.h"
+#include "cli/server/branch_session.h"
 #include "workspace/workspace.h"
 
 namespace agentfs::cli {
@@ -22,11 +23,19 @@ namespace agentfs::cli {
 // Thread-safe. What it is given must outlive it; a mount holds the view that it shows.
 class LiveMounts final : public control::MountHost {
  public:
-  LiveMounts(Volume& volume, const Layout& layout, control::ChangeEvents& changes)
-      : volume_(volume), layout_(layout), changes_(changes) {}
+  // `changed` is called, by any thread, when nobody uses the session with all branches any more.
+  LiveMounts(Volume& volume, const Layout& layout, control::ChangeEvents& changes,
+             std::function<void()> changed)
+      : volume_(volume),
+        layout_(layout),
+        changes_(changes),
+        session_(volume, layout, changes, std::move(changed)) {}
 
   // What answers ioctl on the control file of mounts made from now on.
-  void SetControl(fuse::ControlHandler control) { control_ = std::move(control); }
+  void SetControl(fuse::ControlHandler control) {
+    session_.SetControl(control);
+    control_ = std::move(control);
+  }
 
   Result<control::MountState> Mount(const control::MountRequest& request) override;
   Result<void> Unmount(std::string_view point, control::UnmountForce force) override;
@@ -34,8 +43,17 @@ class LiveMounts final : public control::MountHost {
   std::vector<control::MountUser> Users(std::string_view point) override;
   Result<void> FlushPages(std::string_view branch) override;
   void BranchReplaced(std::string_view branch) override;
+  Result<std::string> SessionRoot() override;
+  Result<control::BindState> Bind(const control::BindRequest& request) override;
+  std::vector<control::BoundProcess> ListBound() override { return session_.ListBound(); }
+  bool Release(std::string_view branch) override { return session_.Release(branch); }
 
+  // Nothing is mounted but, perhaps, the session with all branches.
   bool empty() const;
+  // The same, and nobody has a branch of the session.
+  bool unused() const { return empty() && session_.ListBound().empty(); }
+  // Takes the session away as far as nobody uses it. True: nothing is left of it.
+  bool EndUnusedSession();
   // Whether there has ever been one.
   bool used() const;
   // What was changed behind the mounts' back shows in them when this returns.
@@ -56,6 +74,7 @@ class LiveMounts final : public control::MountHost {
 
   std::vector<LivePtr> Snapshot() const ABSL_LOCKS_EXCLUDED(mu_);
   Result<LivePtr> Find(std::string_view point) const;
+  Result<void> UnmountSession(control::UnmountForce force);
   Result<void> Start(Live& live);
   Result<void> UnmountOne(const LivePtr& live, control::UnmountForce force);
   Error Busy(const std::string& point);
@@ -66,6 +85,7 @@ class LiveMounts final : public control::MountHost {
   const Layout& layout_;
   control::ChangeEvents& changes_;
   fuse::ControlHandler control_;
+  BranchSession session_;
   absl::Mutex change_mu_;  // one mounts or unmounts at a time; taken before mu_
   mutable absl::Mutex mu_;
   std::vector<LivePtr> mounts_ ABSL_GUARDED_BY(mu_);

@@ -21,6 +21,9 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
+// Who has left the session's mount point is not told: it is looked at so often.
+constexpr int kSessionPatienceMs = 1000;
+
 sigset_t EndingSignals() {
   sigset_t set;
   ::sigemptyset(&set);
@@ -64,7 +67,7 @@ Server::Server(std::unique_ptr<OpenWorkspace> workspace, Fd signals, Fd wake, Fd
       signals_(std::move(signals)),
       wake_(std::move(wake)),
       mount_table_(std::move(mount_table)),
-      mounts_(workspace_->volume(), workspace_->workspace().layout, changes_) {}
+      mounts_(workspace_->volume(), workspace_->workspace().layout, changes_, [this] { Wake(); }) {}
 
 Server::~Server() = default;
 
@@ -79,7 +82,7 @@ Result<void> Server::Listen() {
   options.disconnected = [this](uint64_t connection) { mounts_.EndHeldBy(connection); };
   options.unused = [this] { Wake(); };
   options.may_leave = [this] {
-    if (!mounts_.empty()) return false;
+    if (!mounts_.unused()) return false;
     leaves_soon_ = true;
     return true;
   };
@@ -108,8 +111,9 @@ Result<void> Server::Run() {
     const bool done = mounts_.used() || leaves_soon_;
     if (!unused) busy_until = Clock::now() + (done ? idle * 0 : idle);
     if (leaves_soon_) busy_until = Clock::now();
-    if (unused && Clock::now() >= busy_until && socket_->StopIfUnused()) break;
-    if (Wait(unused ? MillisecondsUntil(busy_until) : -1)) break;
+    const bool over = unused && Clock::now() >= busy_until;
+    if (over && mounts_.EndUnusedSession() && socket_->StopIfUnused()) break;
+    if (Wait(!unused ? -1 : over ? kSessionPatienceMs : MillisecondsUntil(busy_until))) break;
     mounts_.DropEnded();
   }
   return Leave();

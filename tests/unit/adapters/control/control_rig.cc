@@ -45,6 +45,20 @@ void FakeMounts::BranchReplaced(std::string_view branch) {
   calls_.push_back("replaced " + std::string(branch));
 }
 
+Result<BindState> FakeMounts::Bind(const BindRequest& request) {
+  BindState state;
+  state.branch = request.branch;
+  state.path = request.path;
+  state.processes = {{request.pid, "make"}};
+  return state;
+}
+
+bool FakeMounts::Release(std::string_view branch) {
+  absl::MutexLock lock(&mu_);
+  calls_.push_back("release " + std::string(branch));
+  return true;
+}
+
 std::vector<std::string> FakeMounts::Calls() {
   absl::MutexLock lock(&mu_);
   return calls_;

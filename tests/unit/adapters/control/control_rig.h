@@ -26,6 +26,10 @@ class FakeMounts : public MountHost {
   std::vector<MountUser> Users(std::string_view point) override;
   Result<void> FlushPages(std::string_view branch) override;
   void BranchReplaced(std::string_view branch) override;
+  Result<std::string> SessionRoot() override { return std::string("/run/session"); }
+  Result<BindState> Bind(const BindRequest& request) override;
+  std::vector<BoundProcess> ListBound() override { return {{8, "make", "main", "/base"}}; }
+  bool Release(std::string_view branch) override;
 
   std::vector<std::string> Calls();
   bool busy = false;
