@@ -2,12 +2,12 @@
 #include "workspace/patch.h"
 
 #include <fmt/core.h>
+#include <sha1.h>
 #include <strings.h>
 #include <sys/stat.h>
 
 #include <algorithm>
 
-#include "base/sha1.h"
 #include "workspace/binary_patch.h"
 #include "workspace/file_content.h"
 #include "workspace/git_quote.h"
@@ -63,17 +63,22 @@ Result<std::string> WholeContent(FileSystem& fs, const Found& found) {
   return whole;
 }
 
-// What git calls the content.
+void AddTo(SHA1_CTX* hash, std::string_view bytes) {
+  SHA1Update(hash, reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size());
+}
+
+// What git calls the content; piece by piece, where libgit2 hashes what is whole in memory.
 Result<std::string> BlobId(FileSystem& fs, const Found& found) {
-  if (!found.node) return std::string(40, '0');
-  Sha1 hash;
-  hash.Add(fmt::format("blob {}", found.attr.size));
-  hash.Add(std::string_view("\0", 1));
+  if (!found.node) return std::string(SHA1_DIGEST_LENGTH * 2, '0');
+  SHA1_CTX hash;
+  SHA1Init(&hash);
+  AddTo(&hash, fmt::format("blob {}", found.attr.size) + '\0');
   AGENTFS_TRY(ReadContent(fs, found, [&](std::string_view piece) {
-    hash.Add(piece);
+    AddTo(&hash, piece);
     return Ok();
   }));
-  return hash.Hex();
+  char hex[SHA1_DIGEST_STRING_LENGTH];
+  return std::string(SHA1End(&hash, hex));
 }
 
 Result<bool> IsBinary(FileSystem& fs, const Found& found) {

@@ -12,7 +12,6 @@
 #include <map>
 #include <random>
 
-#include "base/sha1.h"
 #include "core_rig.h"
 #include "workspace/git_quote.h"
 
@@ -89,15 +88,6 @@ class PatchTest : public CoreTest {
     return HostTree(copy);
   }
 };
-
-TEST(Sha1Test, IsTheOneOfTheStandard) {
-  Sha1 empty, abc, pieces;
-  EXPECT_EQ(empty.Hex(), "da39a3ee5e6b4b0d3255bfef95601890afd80709");
-  abc.Add("abc");
-  EXPECT_EQ(abc.Hex(), "a9993e364706816aba3e25717850c26c9cd0d89d");
-  for (int i = 0; i < 1000; ++i) pieces.Add(std::string(1000, 'a'));
-  EXPECT_EQ(pieces.Hex(), "34aa973cd4c4daa4f61eeb2bdbad27316534016f");
-}
 
 TEST(GitQuoteTest, QuotesOnlyWhatALineCannotCarry) {
   EXPECT_EQ(GitQuote("/a b/ü.txt"), "/a b/ü.txt");
