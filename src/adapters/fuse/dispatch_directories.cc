@@ -85,7 +85,7 @@ Dispatcher::Answer Dispatcher::ReadDirectoryPlus(Request& request) {
             entry.name, tree->InodeNumber(entry.node), entry.type, entry.cursor, [&] {
               Inode& inode = inodes_.Learn(tree, found.node);
               inode.parent.store(request.inode.id, std::memory_order_relaxed);
-              return ToEntry(inode, found.attr, Valid(*tree, changes));
+              return ToEntry(inode, found.attr, ValidEntry(request.inode, entry.name, changes));
             });
         return fits ? Visit::kContinue : Visit::kStop;
       });

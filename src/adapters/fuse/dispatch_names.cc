@@ -30,11 +30,17 @@ uint64_t Dispatcher::Valid(const Tree& tree, uint64_t changes) {
   return tree.foreign_changes() == changes ? tree.ValidSeconds() : 0;
 }
 
-Dispatcher::Answer Dispatcher::GiveEntry(Request& request, const std::shared_ptr<Tree>& tree,
-                                         Found found, uint64_t changes) {
-  Inode& inode = inodes_.Learn(tree, std::move(found.node));
+// It is noted first: an answer that says "keep it" must be one that can be taken back.
+uint64_t Dispatcher::ValidEntry(const Inode& directory, std::string_view name, uint64_t changes) {
+  if (names_ != nullptr && !names_->Add(directory.id, name)) return 0;
+  return Valid(*directory.tree, changes);
+}
+
+Dispatcher::Answer Dispatcher::GiveEntry(Request& request, std::string_view name, Found found,
+                                         uint64_t changes) {
+  Inode& inode = inodes_.Learn(request.inode.tree, std::move(found.node));
   inode.parent.store(request.inode.id, std::memory_order_relaxed);
-  return Give(request, ToEntry(inode, found.attr, Valid(*tree, changes)));
+  return Give(request, ToEntry(inode, found.attr, ValidEntry(request.inode, name, changes)));
 }
 
 // The root of another tree, at a name that is looked up anew each time.
@@ -50,9 +56,10 @@ Dispatcher::Answer Dispatcher::GiveRoot(Request& request, const std::shared_ptr<
 }
 
 // Unlike ENOENT, an entry without a node is remembered.
-Dispatcher::Answer Dispatcher::GiveAbsent(Request& request, uint64_t changes) {
+Dispatcher::Answer Dispatcher::GiveAbsent(Request& request, std::string_view name,
+                                          uint64_t changes) {
   fuse_entry_out entry{};
-  entry.entry_valid = Valid(*request.inode.tree, changes);
+  entry.entry_valid = ValidEntry(request.inode, name, changes);
   if (entry.entry_valid == 0) return Error(ENOENT);
   return Give(request, entry);
 }
@@ -67,8 +74,8 @@ Dispatcher::Answer Dispatcher::Lookup(Request& request) {
   }
   const uint64_t changes = tree->foreign_changes();
   Result<Found> found = request.fs().Lookup(CallerOf(request), request.node(), name);
-  if (found.ok()) return GiveEntry(request, tree, std::move(*found), changes);
-  if (found.code() == ENOENT) return GiveAbsent(request, changes);
+  if (found.ok()) return GiveEntry(request, name, std::move(*found), changes);
+  if (found.code() == ENOENT) return GiveAbsent(request, name, changes);
   return found.error();
 }
 
@@ -79,7 +86,7 @@ Dispatcher::Answer Dispatcher::LookupVirtual(Request& request, std::string_view 
     return GiveRoot(request, tree);
   }
   AGENTFS_ASSIGN(Found found, virtual_tree.Lookup(CallerOf(request), request.node(), name));
-  return GiveEntry(request, request.inode.tree, std::move(found), 0);
+  return GiveEntry(request, name, std::move(found), 0);
 }
 
 // ---- making
@@ -93,7 +100,7 @@ Dispatcher::Answer Dispatcher::MakeNode(Request& request) {
   const uint64_t changes = request.inode.tree->foreign_changes();
   AGENTFS_ASSIGN(Found made, request.fs().MakeNode(caller, request.node(), name, in.mode,
                                                    UnpackDevice(in.rdev)));
-  return GiveEntry(request, request.inode.tree, std::move(made), changes);
+  return GiveEntry(request, name, std::move(made), changes);
 }
 
 Dispatcher::Answer Dispatcher::MakeDirectory(Request& request) {
@@ -104,7 +111,7 @@ Dispatcher::Answer Dispatcher::MakeDirectory(Request& request) {
   caller.umask = in.umask;
   const uint64_t changes = request.inode.tree->foreign_changes();
   AGENTFS_ASSIGN(Found made, request.fs().MakeDirectory(caller, request.node(), name, in.mode));
-  return GiveEntry(request, request.inode.tree, std::move(made), changes);
+  return GiveEntry(request, name, std::move(made), changes);
 }
 
 Dispatcher::Answer Dispatcher::MakeSymlink(Request& request) {
@@ -115,17 +122,21 @@ Dispatcher::Answer Dispatcher::MakeSymlink(Request& request) {
   const uint64_t changes = request.inode.tree->foreign_changes();
   AGENTFS_ASSIGN(Found made,
                  request.fs().MakeSymlink(CallerOf(request), request.node(), name, target));
-  return GiveEntry(request, request.inode.tree, std::move(made), changes);
+  return GiveEntry(request, name, std::move(made), changes);
 }
 
-Dispatcher::Answer Dispatcher::GiveCreated(Request& request, Found found, uint64_t changes) {
+// Without a name for a file that has none.
+Dispatcher::Answer Dispatcher::GiveCreated(Request& request, std::string_view name, Found found,
+                                           uint64_t changes) {
   struct {
     fuse_entry_out entry;
     fuse_open_out open;
   } out{};
   const std::shared_ptr<Tree>& tree = request.inode.tree;
   const Inode& inode = inodes_.Learn(tree, std::move(found.node));
-  out.entry = ToEntry(inode, found.attr, Valid(*tree, changes));
+  const uint64_t valid =
+      name.empty() ? Valid(*tree, changes) : ValidEntry(request.inode, name, changes);
+  out.entry = ToEntry(inode, found.attr, valid);
   out.open.open_flags = FOPEN_KEEP_CACHE | FOPEN_NOFLUSH;
   return Give(request, out);
 }
@@ -154,7 +165,7 @@ Dispatcher::Answer Dispatcher::Create(Request& request) {
   caller.umask = in.umask;
   const uint64_t changes = request.inode.tree->foreign_changes();
   AGENTFS_ASSIGN(Found found, CreateOrOpen(request, caller, in, name));
-  return GiveCreated(request, std::move(found), changes);
+  return GiveCreated(request, name, std::move(found), changes);
 }
 
 Dispatcher::Answer Dispatcher::CreateUnnamed(Request& request) {
@@ -163,7 +174,7 @@ Dispatcher::Answer Dispatcher::CreateUnnamed(Request& request) {
   caller.umask = in.umask;
   const uint64_t changes = request.inode.tree->foreign_changes();
   AGENTFS_ASSIGN(Found made, request.fs().CreateUnnamed(caller, request.node(), in.mode));
-  return GiveCreated(request, std::move(made), changes);
+  return GiveCreated(request, "", std::move(made), changes);
 }
 
 Dispatcher::Answer Dispatcher::Link(Request& request) {
@@ -176,7 +187,7 @@ Dispatcher::Answer Dispatcher::Link(Request& request) {
   const uint64_t changes = target->tree->foreign_changes();
   AGENTFS_ASSIGN(const Attr attr,
                  request.fs().Link(CallerOf(request), *target->node, request.node(), name));
-  return GiveEntry(request, target->tree, Found{target->node, attr}, changes);
+  return GiveEntry(request, name, Found{target->node, attr}, changes);
 }
 
 // ---- removing
@@ -221,6 +232,10 @@ Dispatcher::Answer Dispatcher::RenameTo(Request& request, uint64_t new_parent, u
   if (parent == nullptr) return Error(ESTALE);
   if (parent->tree != request.inode.tree) return Error(EXDEV);
   if (IsControl(request.inode, name) || IsControl(*parent, new_name)) return Error(EPERM);
+  if (names_ != nullptr) {
+    names_->Add(new_parent, new_name);
+    names_->Add(request.inode.id, name);
+  }
   AGENTFS_TRY(
       request.fs().Rename(CallerOf(request), request.node(), name, *parent->node, new_name, mode));
   return size_t{0};
@@ -244,6 +259,7 @@ void Dispatcher::Forget(Exchange& exchange) {
 
 void Dispatcher::ForgetInode(uint64_t id, uint64_t count) {
   listings_.Forget(id);
+  if (names_ != nullptr) names_->Forget(id);
   inodes_.Forget(id, count);
 }
 

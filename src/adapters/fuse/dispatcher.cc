@@ -8,10 +8,11 @@
 namespace agentfs::fuse {
 
 Dispatcher::Dispatcher(Forest& forest, InodeTable& inodes, Invalidator& invalidator,
-                       const Capabilities& capabilities, ControlHandler control)
+                       KnownNames* names, const Capabilities& capabilities, ControlHandler control)
     : forest_(forest),
       inodes_(inodes),
       invalidator_(invalidator),
+      names_(names),
       capabilities_(capabilities),
       control_(std::move(control)) {}
 

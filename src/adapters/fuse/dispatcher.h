@@ -34,10 +34,11 @@ struct ControlBuffer {
 };
 inline constexpr unsigned long kControlIoctl = _IOWR('A', 1, ControlBuffer);
 
-// Thread-safe. Forest, table and invalidator outlive it.
+// Thread-safe. Forest, table, invalidator and names outlive it.
 class Dispatcher final : public Handler {
  public:
-  Dispatcher(Forest& forest, InodeTable& inodes, Invalidator& invalidator,
+  // `names` may be null: nobody needs them.
+  Dispatcher(Forest& forest, InodeTable& inodes, Invalidator& invalidator, KnownNames* names,
              const Capabilities& capabilities, ControlHandler control);
 
   void Handle(Exchange& exchange) noexcept override;
@@ -97,14 +98,16 @@ class Dispatcher final : public Handler {
   void ForgetInode(uint64_t id, uint64_t count);
 
   Answer LookupVirtual(Request&, std::string_view name);
-  Answer GiveEntry(Request&, const std::shared_ptr<Tree>& tree, Found found, uint64_t changes);
+  Answer GiveEntry(Request&, std::string_view name, Found found, uint64_t changes);
   Answer GiveRoot(Request&, const std::shared_ptr<Tree>& tree);
-  Answer GiveCreated(Request&, Found found, uint64_t changes);
-  Answer GiveAbsent(Request&, uint64_t changes);
+  Answer GiveCreated(Request&, std::string_view name, Found found, uint64_t changes);
+  Answer GiveAbsent(Request&, std::string_view name, uint64_t changes);
   Answer RenameTo(Request&, uint64_t new_parent, uint32_t flags, std::span<const char> names);
   Result<Found> CreateOrOpen(Request&, const Caller&, const fuse_create_in&, std::string_view name);
   // The seconds that an answer holds which was begun when the tree's changes were `changes`.
   static uint64_t Valid(const Tree& tree, uint64_t changes);
+  // The same of an entry of the inode, which the kernel is about to be told of.
+  uint64_t ValidEntry(const Inode& directory, std::string_view name, uint64_t changes);
   // Whether `name` in the inode is the control directory, or hidden by it.
   static bool IsControl(const Inode& inode, std::string_view name);
 
@@ -145,6 +148,7 @@ class Dispatcher final : public Handler {
   Forest& forest_;
   InodeTable& inodes_;
   Invalidator& invalidator_;
+  KnownNames* const names_;
   Listings listings_;
   const Capabilities capabilities_;
   const ControlHandler control_;

@@ -10,8 +10,9 @@ constexpr int kMaxAttempts = 50;
 
 }  // namespace
 
-void Invalidator::Start(InodeTable& inodes, const Notifier& notifier) {
+void Invalidator::Start(InodeTable& inodes, const Notifier& notifier, KnownNames* names) {
   notifier_ = &notifier;
+  names_ = names;
   {
     absl::MutexLock lock(&mu_);
     inodes_ = &inodes;
@@ -182,7 +183,13 @@ void Invalidator::SendAll() {
     absl::MutexLock lock(&mu_);
     if (inodes_ != nullptr) ids = inodes_->AllIds();
   }
-  (void)notifier_->InvalidateAllEntries().ok();
+  if (names_ == nullptr) {
+    (void)notifier_->InvalidateAllEntries().ok();
+  } else {
+    for (const auto& [directory, name] : names_->TakeAll()) {
+      (void)notifier_->InvalidateEntry(directory, name, Notifier::Entry::kExpire).ok();
+    }
+  }
   for (const uint64_t id : ids) (void)notifier_->InvalidateInode(id, 0, 0).ok();
 }
 

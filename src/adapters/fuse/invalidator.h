@@ -13,6 +13,7 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
 #include "adapters/fuse/inode_table.h"
+#include "adapters/fuse/known_names.h"
 #include "adapters/fuse/transport/notifier.h"
 #include "adapters/fuse/tree.h"
 #include "agentfs/ids.h"
@@ -25,8 +26,10 @@ class Invalidator final : public TreeObserver {
   Invalidator() = default;
   ~Invalidator() override { Stop(); }
 
-  // Table and device outlive Stop.
-  void Start(InodeTable& inodes, const Notifier& notifier) ABSL_LOCKS_EXCLUDED(mu_);
+  // Table and device outlive Stop. `names` is needed where the kernel cannot drop all entries at
+  // once.
+  void Start(InodeTable& inodes, const Notifier& notifier, KnownNames* names)
+      ABSL_LOCKS_EXCLUDED(mu_);
   // What is queued and not sent is dropped. The kernel must be served, or have let go, so that a
   // notification under way ends.
   void Stop() ABSL_LOCKS_EXCLUDED(mu_);
@@ -70,6 +73,7 @@ class Invalidator final : public TreeObserver {
   absl::Mutex mu_;
   InodeTable* inodes_ ABSL_GUARDED_BY(mu_) = nullptr;  // null: nothing is known, nothing to do
   const Notifier* notifier_ = nullptr;                 // set before the thread starts
+  KnownNames* names_ = nullptr;                        // the same
   std::deque<Item> queue_ ABSL_GUARDED_BY(mu_);
   std::deque<Item> again_;  // the thread's own: to be sent once more
   uint64_t added_ ABSL_GUARDED_BY(mu_) = 0;

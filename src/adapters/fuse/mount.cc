@@ -35,7 +35,8 @@ class MountImpl final : public Mount {
         root_(source.view ? forest_.Adopt(std::move(source.view), std::move(source.view_name))
                           : forest_.OpenSessionRoot()),
         inodes_(root_, root_->fs().Root()),
-        dispatcher_(forest_, inodes_, invalidator_, agreed, options_.control),
+        names_(agreed.CanExpireAll() ? nullptr : std::make_unique<KnownNames>()),
+        dispatcher_(forest_, inodes_, invalidator_, names_.get(), agreed, options_.control),
         point_(std::move(point)),
         notifier_(point_.device(), agreed) {
     forest_.SetBranchOpened(std::move(source.branch_opened));
@@ -76,6 +77,7 @@ class MountImpl final : public Mount {
   Forest forest_;
   std::shared_ptr<Tree> root_;
   InodeTable inodes_;
+  const std::unique_ptr<KnownNames> names_;  // null: not needed
   Dispatcher dispatcher_;
   mutable absl::Mutex mu_;  // for the mount point
   MountPoint point_;
@@ -86,7 +88,7 @@ class MountImpl final : public Mount {
 Result<void> MountImpl::Serve() {
   AGENTFS_ASSIGN(transport_,
                  StartTransport(point_.device(), capabilities_, dispatcher_, options_.transport));
-  invalidator_.Start(inodes_, notifier_);
+  invalidator_.Start(inodes_, notifier_, names_.get());
   return Ok();
 }
 

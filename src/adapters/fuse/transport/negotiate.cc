@@ -133,7 +133,7 @@ Agreement Agree(const fuse_init_in& in, const Wanted& wanted) {
   got.offered = Features(offered);
   got.features = AgreedOn(got.offered, wanted.features);
   got.kernel_minor = in.minor;
-  got.minor = std::min(in.minor, kProtocolMinor);
+  got.minor = std::min({in.minor, wanted.minor, kProtocolMinor});
   got.max_readahead = in.max_readahead;
   const uint32_t most = got.Has(Feature::kMaxPages) ? kMostPages : kPagesWithoutMaxPages;
   const uint32_t pages = std::clamp<uint32_t>(wanted.max_write / kPage, 1, most);

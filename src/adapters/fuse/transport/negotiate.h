@@ -68,8 +68,9 @@ Features DefaultFeatures();
 
 struct Wanted {
   Features features = DefaultFeatures();
-  uint32_t max_write = 1 << 20;  // bytes of one READ or WRITE; whole pages
-  uint16_t max_background = 64;  // requests that the kernel may send ahead
+  uint32_t max_write = 1 << 20;     // bytes of one READ or WRITE; whole pages
+  uint16_t max_background = 64;     // requests that the kernel may send ahead
+  uint32_t minor = kProtocolMinor;  // of the protocol; tests speak older ones
 };
 
 struct Capabilities {
@@ -81,6 +82,8 @@ struct Capabilities {
   uint32_t max_readahead = 0;  // bytes
 
   bool Has(Feature f) const { return features.Has(f); }
+  // Whether the kernel can be told to look up every entry again (Linux 6.16).
+  bool CanExpireAll() const { return minor >= 44; }
 };
 
 // Reads the kernel's INIT from a device that has just been mounted and answers it: what is wanted

@@ -83,7 +83,7 @@ Result<void> Notifier::Deleted(uint64_t parent, uint64_t child, std::string_view
 }
 
 Result<void> Notifier::InvalidateAllEntries() const {
-  if (capabilities_.kernel_minor < 44) {
+  if (!capabilities_.CanExpireAll()) {
     return Error(ENOSYS, "this kernel cannot drop all entries at once", "use Linux 6.16 or later");
   }
   return Send(device_, kNotifyIncEpoch, {});
