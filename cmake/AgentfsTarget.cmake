@@ -2,8 +2,9 @@
 #
 # One library a folder: agentfs_library(NAME SOURCES a.cc ... DEPENDS target ...).
 # agentfs_test(NAME SOURCES a.cc ... DEPENDS target ...) makes a GoogleTest program and registers
-# each of its cases with ctest, labelled with its folder below tests/ (ctest -L unit). The target
-# tests_FOLDER builds the programs of a folder.
+# each of its suites with ctest, labelled with its folder below tests/ (ctest -L unit); BY_CASE: each
+# of its cases, where one takes long enough to be worth a process. The target tests_FOLDER builds the
+# programs of a folder.
 
 set(CMAKE_CXX_STANDARD 20)
 set(CMAKE_CXX_STANDARD_REQUIRED ON)
@@ -42,9 +43,9 @@ function(agentfs_library name)
 endfunction()
 
 function(agentfs_test name)
-  cmake_parse_arguments(ARG "SERIAL" "TIMEOUT" "SOURCES;DEPENDS;LABELS" ${ARGN})
+  cmake_parse_arguments(ARG "BY_CASE" "TIMEOUT" "SOURCES;DEPENDS;LABELS" ${ARGN})
   if(NOT ARG_TIMEOUT)
-    set(ARG_TIMEOUT 120)
+    set(ARG_TIMEOUT 300)
   endif()
   file(RELATIVE_PATH folder ${CMAKE_SOURCE_DIR}/tests ${CMAKE_CURRENT_SOURCE_DIR})
   string(REGEX REPLACE "/.*" "" folder ${folder})
@@ -59,5 +60,16 @@ function(agentfs_test name)
   # The tests' own code is compiled for a quick build; what they test is optimised.
   target_compile_options(${name} PRIVATE -O0 -g1)
   target_link_libraries(${name} PRIVATE agentfs_flags ${ARG_DEPENDS} GTest::gtest GTest::gtest_main GTest::gmock)
-  gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST PROPERTIES TIMEOUT ${ARG_TIMEOUT} LABELS "${ARG_LABELS}")
+  if(ARG_BY_CASE)
+    gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST
+      PROPERTIES TIMEOUT ${ARG_TIMEOUT} LABELS "${ARG_LABELS}")
+    return()
+  endif()
+  set(suites ${CMAKE_CURRENT_BINARY_DIR}/${name}_suites.cmake)
+  file(GENERATE OUTPUT ${suites} CONTENT "set(program \"$<TARGET_FILE:${name}>\")
+set(labels \"${ARG_LABELS}\")
+set(timeout ${ARG_TIMEOUT})
+include(\"${CMAKE_SOURCE_DIR}/cmake/AddSuites.cmake\")
+")
+  set_property(DIRECTORY APPEND PROPERTY TEST_INCLUDE_FILES ${suites})
 endfunction()
