@@ -202,6 +202,47 @@ void AddStatus(CLI::App& app, Context& context) {
   status.callback([&context] { context.command = [&context] { return RunStatus(context); }; });
 }
 
+void AddRun(CLI::App& app, Context& context) {
+  CLI::App& run = AddCommand(
+      app, "run", "Run a command on a copy-on-write view of the workspace, in a sandbox",
+      "  agentfs run -- claude\n"
+      "  agentfs run --branch fix-42 -- make test\n"
+      "  agentfs run --cow / --no-net -- bash      # everything may be changed, nothing is\n"
+      "  agentfs run --apply -- ./migrate.sh");
+  auto options = std::make_shared<RunCommand>();
+  run.add_option("--branch", options->branch, "The branch, made if it is missing (default: main)")
+      ->type_name("B");
+  run.add_option("--cow", options->cow, "A further directory that is copy-on-write")
+      ->type_name("DIR")
+      ->expected(1)
+      ->take_all();
+  run.add_option("--allow", options->allow, "A directory that is really written to")
+      ->type_name("DIR")
+      ->expected(1)
+      ->take_all();
+  run.add_option("--hide", options->hide, "What the command must not see")
+      ->type_name("PATH")
+      ->expected(1)
+      ->take_all();
+  run.add_flag("--no-net", options->no_net, "No network");
+  auto* apply = run.add_flag("--apply", options->apply, "Apply the branch's changes at the end");
+  run.add_flag("--discard", options->discard, "Drop what the command changed at the end")
+      ->excludes(apply);
+  run.add_option("CMD", options->command, "The command, after --")->required()->type_name("");
+  run.positionals_at_end();
+  Choose(run, context, options, RunRun, Place::kClient);
+}
+
+// Printed by `run`.
+void AddSummary(CLI::App& app, Context& context) {
+  CLI::App& summary = AddCommand(app, "summary", "What changed since a snapshot", "");
+  summary.group("");
+  auto options = std::make_shared<SummaryOptions>();
+  summary.add_option("--branch", options->branch, "The branch")->required();
+  summary.add_option("--since", options->since, "The snapshot")->required();
+  Choose(summary, context, options, RunSummary);
+}
+
 // Started by `mount`, not by people.
 void AddServe(CLI::App& app, Context& context) {
   CLI::App& serve = AddCommand(app, "serve", "Hold the workspace for its mounts", "");
@@ -370,6 +411,8 @@ void Build(CLI::App& app, Context& context) {
   app.set_version_flag("--version", "agentfs " AGENTFS_VERSION);
   app.footer(kExitHelp);
   AddInit(app, context);
+  AddRun(app, context);
+  AddSummary(app, context);
   AddMount(app, context);
   AddUnmount(app, context);
   AddStatus(app, context);

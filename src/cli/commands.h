@@ -17,6 +17,8 @@ struct Context;
 
 Result<int> RunVersion(Context& context);
 Result<int> RunInit(Context& context, const InitOptions& options);
+// Makes a workspace as `init` does and says nothing; one that is there already will do.
+Result<Workspace> InitWorkspace(const Context& context, const InitOptions& options);
 
 struct SnapshotOptions {
   std::string name, branch, message;  // create
@@ -59,6 +61,19 @@ struct UnmountCommand {
   bool all = false, force = false;
 };
 Result<int> RunUnmount(Context& context, const UnmountCommand& command);
+
+struct RunCommand {
+  std::string branch = std::string(kMainBranch);
+  std::vector<std::string> cow, allow, hide;
+  bool no_net = false, apply = false, discard = false;
+  std::vector<std::string> command;
+};
+Result<int> RunRun(Context& context, const RunCommand& command);
+// What changed in a branch since a snapshot, for the end of a run.
+struct SummaryOptions {
+  std::string branch, since;
+};
+Result<int> RunSummary(Context& context, const SummaryOptions& options);
 
 Result<int> RunStatus(Context& context);
 Result<int> RunGc(Context& context);

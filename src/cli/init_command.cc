@@ -38,23 +38,35 @@ Result<void> Tell(const Context& context, const Workspace& workspace, bool creat
                        layout.root + "\n");
 }
 
+struct Made {
+  Workspace workspace;
+  bool created = false;
+};
+
+Result<Made> Make(const Context& context, const InitOptions& options) {
+  auto workspace = PrepareWorkspace(options);
+  if (!workspace.ok()) return workspace.error().WithContext("init");
+  AGENTFS_ASSIGN(auto lock, LockOrFindServer(*workspace));
+  // What has a server is there already.
+  if (!lock) return Made{*workspace, false};
+  AGENTFS_ASSIGN(auto open, OpenWorkspace::Open(*workspace, std::move(*lock), Missing::kCreate));
+  if (open->created() && workspace->layout.base.empty()) AGENTFS_TRY(OwnRoot(context, *open));
+  AGENTFS_TRY(open->Close());
+  return Made{*workspace, open->created()};
+}
+
 }  // namespace
+
+Result<Workspace> InitWorkspace(const Context& context, const InitOptions& options) {
+  AGENTFS_ASSIGN(Made made, Make(context, options));
+  return std::move(made.workspace);
+}
 
 Result<int> RunInit(Context& context, const InitOptions& asked) {
   InitOptions options = asked;
   if (options.bare.empty() && options.directory.empty()) options.directory = ".";
-  auto workspace = PrepareWorkspace(options);
-  if (!workspace.ok()) return workspace.error().WithContext("init");
-  AGENTFS_ASSIGN(auto lock, LockOrFindServer(*workspace));
-  if (!lock) {
-    // What has a server is there already.
-    AGENTFS_TRY(Tell(context, *workspace, false));
-    return kDone;
-  }
-  AGENTFS_ASSIGN(auto open, OpenWorkspace::Open(*workspace, std::move(*lock), Missing::kCreate));
-  if (open->created() && workspace->layout.base.empty()) AGENTFS_TRY(OwnRoot(context, *open));
-  AGENTFS_TRY(open->Close());
-  AGENTFS_TRY(Tell(context, *workspace, open->created()));
+  AGENTFS_ASSIGN(const Made made, Make(context, options));
+  AGENTFS_TRY(Tell(context, made.workspace, made.created));
   return kDone;
 }
 

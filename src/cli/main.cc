@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cstdio>
+#include <cstring>
 #include <exception>
 #include <optional>
 
@@ -7,6 +8,7 @@
 #include "cli/context.h"
 #include "cli/pager.h"
 #include "cli/server/forward.h"
+#include "exec/inner.h"
 
 namespace agentfs::cli {
 namespace {
@@ -37,6 +39,10 @@ int Main(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   try {
+    if (argc > 1 && std::strcmp(argv[1], agentfs::kInnerCommand) == 0) {
+      return agentfs::RunInner(
+          agentfs::InnerOptions::FromArguments(std::vector<std::string>(argv + 1, argv + argc)));
+    }
     return agentfs::cli::Main(argc, argv);
   } catch (const std::exception& error) {
     std::fprintf(stderr, "agentfs: internal error: %s\n", error.what());

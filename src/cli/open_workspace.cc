@@ -12,7 +12,9 @@
 #include "agentfs/blob_store.h"
 #include "agentfs/stores.h"
 #include "cli/context.h"
+#include "cli/server/branch_session.h"
 #include "cli/server/mount_record.h"
+#include "sys/base_with_host.h"
 #include "sys/mount_table.h"
 
 namespace agentfs::cli {
@@ -30,6 +32,14 @@ Result<std::unique_ptr<Store>> OpenStore(const Workspace& workspace, Missing mis
   }
   if (!store.ok()) return store.error().WithContext(layout.database);
   return store;
+}
+
+// What a branch's view of the host must not lead to: itself, and what is no plain directory.
+std::vector<std::string> CoveredOnHost(const Layout& layout) {
+  std::vector<std::string> covered = {"/proc", "/sys", "/dev", "/run", layout.base,
+                                      std::filesystem::path(layout.database).parent_path()};
+  for (std::string& place : SessionPlaces()) covered.push_back(std::move(place));
+  return covered;
 }
 
 std::string Environment(const char* name) {
@@ -96,6 +106,7 @@ Result<void> OpenWorkspace::OpenVolume(Missing missing) {
   std::unique_ptr<BaseFs> base;
   if (!layout.base.empty()) {
     AGENTFS_ASSIGN(base, OpenHostBase(layout.base, layout.hidden));
+    AGENTFS_ASSIGN(base, OpenBaseWithHost(std::move(base), CoveredOnHost(layout)));
   }
   VolumeOptions volume_options = workspace_.config.volume;
   volume_options.state_directory = std::filesystem::path(layout.database).parent_path();

@@ -67,6 +67,22 @@ class Reader {
     out = value->get();
   }
 
+  // Absolute paths, or below "~".
+  void Paths(std::string_view table, std::string_view key, std::vector<std::string>& out) {
+    auto node = Take(table, key);
+    if (!node) return;
+    const toml::array* values = node->as_array();
+    if (!values) return Complain(*node, table, key, "must be a list of paths");
+    out.clear();
+    for (const toml::node& value : *values) {
+      const std::string path = value.value_or(std::string());
+      if (!path.starts_with("/") && path != "~" && !path.starts_with("~/")) {
+        return Complain(*node, table, key, "must be a list of paths that start with / or ~");
+      }
+      out.push_back(path);
+    }
+  }
+
   template <typename Names, typename Value>
   void Choice(std::string_view table, std::string_view key, const Names& names, Value& out) {
     auto node = Take(table, key);
@@ -130,6 +146,11 @@ Result<Config> ReadTable(toml::table& table, const std::string& file_name) {
   read.Flag("workspace", "single_file", volume.single_file);
   read.Number("workspace", "lock_timeout_ms", config.lock_timeout_ms);
   read.Number("server", "idle_ms", config.server_idle_ms);
+  read.Number("server", "linger_ms", config.server_linger_ms);
+  read.Paths("sandbox", "cow", config.sandbox.cow);
+  read.Paths("sandbox", "allow", config.sandbox.allow);
+  read.Paths("sandbox", "hide", config.sandbox.hide);
+  read.Flag("sandbox", "network", config.sandbox.network);
   read.Number("limits", "max_total_bytes", volume.limits.max_total_bytes);
   read.Number("limits", "max_file_bytes", volume.limits.max_file_bytes);
   read.Number("limits", "max_nodes", volume.limits.max_nodes);
@@ -152,6 +173,12 @@ std::string Quoted(const std::string& text) {
   std::ostringstream out;
   out << toml::value<std::string>(text);
   return out.str();
+}
+
+std::string Quoted(const std::vector<std::string>& paths) {
+  std::string out = "[";
+  for (const std::string& path : paths) out += "\n  " + Quoted(path) + ",";
+  return out + (paths.empty() ? "]" : "\n]");
 }
 
 }  // namespace
@@ -185,6 +212,14 @@ std::string RenderConfig(const Config& config) {
   out += fmt::format("lock_timeout_ms = {}\n", config.lock_timeout_ms);
   out += fmt::format("\n[server]\nidle_ms = {}  # it leaves after that long without a mount\n",
                      config.server_idle_ms);
+  out += fmt::format("linger_ms = {}  # and after that long without a run, once it had one\n",
+                     config.server_linger_ms);
+  out += fmt::format(
+      "\n[sandbox]  # of agentfs run; what is not there is left out\n"
+      "# Copy-on-write in the branch, besides the workspace.\ncow = {}\n"
+      "# The real ones, writable.\nallow = {}\nhide = {}\nnetwork = {}\n",
+      Quoted(config.sandbox.cow), Quoted(config.sandbox.allow), Quoted(config.sandbox.hide),
+      config.sandbox.network);
   out += fmt::format(
       "\n[limits]  # 0: unlimited\nmax_total_bytes = {}\nmax_file_bytes = {}\nmax_nodes = {}\n"
       "max_branches = {}\nmax_snapshots = {}\n",

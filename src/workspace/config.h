@@ -9,6 +9,7 @@
 
 #include "agentfs/result.h"
 #include "agentfs/volume.h"
+#include "workspace/sandbox_rules.h"
 
 namespace agentfs {
 
@@ -19,7 +20,10 @@ struct Config {
   uint32_t lock_timeout_ms = 10'000;
   // How long a server stays that has nothing to do and never had a mount.
   uint32_t server_idle_ms = 1'000;
+  // How long it stays after the last command that ran in a sandbox, for the next one.
+  uint32_t server_linger_ms = 10'000;
   VolumeOptions volume;
+  SandboxRules sandbox = SandboxRules::Default();
 };
 
 // Keys that are absent keep their defaults. EINVAL, with file and line, for what is no TOML, an

@@ -98,6 +98,8 @@ Outcome MountCliTest::Try(std::vector<std::string> arguments, const std::string&
   RunOptions options;
   options.user = user_;
   options.input = input;
+  options.environment = environment_;
+  options.directory = directory_;
   return Run(arguments, options);
 }
 

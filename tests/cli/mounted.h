@@ -39,6 +39,9 @@ class MountCliTest : public CliTest {
   void KillServer();
 
   uid_t user_ = 0;
+  // Of commands that Try and Do run.
+  std::map<std::string, std::string> environment_;
+  std::string directory_;
 
  private:
   // Kills servers and detaches mounts of the scratch directory.

@@ -44,12 +44,13 @@ void Redirect(const std::string& path, int flags, int to) {
   Redirect(io + "/out", O_WRONLY | O_CREAT | O_TRUNC, STDOUT_FILENO);
   Redirect(io + "/err", O_WRONLY | O_CREAT | O_TRUNC, STDERR_FILENO);
   if (::chdir(directory.c_str()) != 0) ::_exit(99);
-  std::vector<std::string> environment = {"PATH=/usr/bin:/bin", "HOME=/nonexistent", "TZ=UTC"};
+  std::map<std::string, std::string> variables = options.environment;
+  variables.insert({{"PATH", "/usr/bin:/bin"}, {"HOME", "/nonexistent"}, {"TZ", "UTC"}});
   for (const char* name : {"ASAN_OPTIONS", "UBSAN_OPTIONS", "TSAN_OPTIONS"}) {
-    if (const char* value = std::getenv(name))
-      environment.push_back(name + ("=" + std::string(value)));
+    if (const char* value = std::getenv(name)) variables.insert({name, value});
   }
-  for (const auto& [name, value] : options.environment) environment.push_back(name + "=" + value);
+  std::vector<std::string> environment;
+  for (const auto& [name, value] : variables) environment.push_back(name + "=" + value);
   std::vector<char*> argv, envp;
   const std::string program = AGENTFS_BINARY;
   argv.push_back(const_cast<char*>(program.c_str()));

@@ -25,7 +25,7 @@ struct Outcome {
 struct RunOptions {
   std::string input;
   std::string directory;                           // empty: the scratch directory
-  std::map<std::string, std::string> environment;  // besides PATH, HOME and TZ
+  std::map<std::string, std::string> environment;  // besides or instead of PATH, HOME and TZ
   uid_t user = 0;                                  // 0: whoever runs the test
 };
 

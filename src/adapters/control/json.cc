@@ -110,6 +110,19 @@ Json MountJson(const MountState& mount) {
   return json;
 }
 
+namespace {
+
+Json RunsJson(Operations& operations) {
+  Json runs = Json::array();
+  if (operations.mounts() == nullptr) return runs;
+  for (const RunRequest& run : operations.mounts()->Runs()) {
+    runs.push_back({{"branch", run.branch}, {"pid", run.pid}, {"command", run.command}});
+  }
+  return runs;
+}
+
+}  // namespace
+
 Result<Json> StatisticsJson(Operations& operations) {
   AGENTFS_ASSIGN(VolumeStats stats, operations.volume().GetStats());
   Json json = {{"nodes", stats.nodes},
@@ -165,6 +178,7 @@ Result<Json> StatusJson(Operations& operations) {
     }
   }
   json["processes"] = std::move(processes);
+  json["runs"] = RunsJson(operations);
   json["sizes"] = {{"stored_bytes", stats.stored_bytes},
                    {"nodes", stats.nodes},
                    {"layers", stats.layers},

@@ -60,6 +60,20 @@ struct BoundProcess {
   uint32_t pid = 0;
   std::string name, branch, path;
 };
+// A command that is about to run in a sandbox, and lives as long as its connection.
+struct RunRequest {
+  std::string branch;   // made, from main, if it is missing
+  std::string command;  // for people
+  uint32_t pid = 0;     // who asks
+  uint64_t connection = 0;
+};
+struct RunState {
+  std::string branch;
+  bool created = false;    // the branch
+  std::string checkpoint;  // the snapshot of what was there before
+  // Where all branches are mounted: branches/NAME, and host/NAME for the host's root.
+  std::string session;
+};
 
 enum class UnmountForce : uint8_t {
   kNo,   // EBUSY, naming the users, while something uses it
@@ -77,6 +91,10 @@ class MountHost {
   virtual Result<void> Unmount(std::string_view point, UnmountForce force) = 0;
   virtual std::vector<MountState> List() = 0;
   virtual std::vector<MountUser> Users(std::string_view point) = 0;
+
+  // Gives a run the session's mount point; the branch, which must be there, is in use meanwhile.
+  virtual Result<std::string> BeginRun(const RunRequest& request) = 0;
+  virtual std::vector<RunRequest> Runs() = 0;
 
   // What the kernel has of the branch in its caches and has not written yet (shared mappings)
   // reaches the volume. Must not be called while answering one of the mounts' requests, unless

@@ -3,7 +3,18 @@
 
 #include <algorithm>
 
+#include "workspace/checkpoint.h"
+
 namespace agentfs::control {
+namespace {
+
+bool HasBranch(Volume& volume, std::string_view name) {
+  const std::vector<BranchInfo> all = volume.ListBranches();
+  return std::any_of(all.begin(), all.end(),
+                     [&](const BranchInfo& branch) { return branch.name == name; });
+}
+
+}  // namespace
 
 Result<void> Operations::FlushPages(std::string_view branch) {
   return mounts_ ? mounts_->FlushPages(branch) : Ok();
@@ -71,6 +82,23 @@ Result<SnapshotInfo> Operations::Restore(std::string_view branch, std::string_vi
   AGENTFS_TRY(volume_.Flush(Durability::kSynced));
   Publish(EventKind::kBranchRestored, branch, ref);
   return before;
+}
+
+Result<RunState> Operations::BeginRun(RunRequest request) {
+  if (mounts_ == nullptr) return Error(EOPNOTSUPP, "there are no mounts here");
+  RunState state;
+  state.branch = request.branch;
+  auto made = HasBranch(volume_, request.branch) ? Result<BranchInfo>(Error(EEXIST))
+                                                 : CreateBranch(request.branch, kMainBranch);
+  // Another run may have made it meanwhile.
+  if (!made.ok() && made.code() != EEXIST) return made.error();
+  state.created = made.ok();
+  AGENTFS_TRY(FlushPages(request.branch));
+  AGENTFS_ASSIGN(const SnapshotInfo before,
+                 TakeCheckpoint(volume_, request.branch, CheckpointFor::kRun, request.command));
+  state.checkpoint = before.name;
+  AGENTFS_ASSIGN(state.session, mounts_->BeginRun(request));
+  return state;
 }
 
 Result<void> Operations::Flush() {

@@ -34,6 +34,8 @@ class Operations {
   // Makes `branch` what `ref` was; mounts show it when this returns. What it replaces is
   // snapshotted first, and that snapshot is the value.
   Result<SnapshotInfo> Restore(std::string_view branch, std::string_view ref);
+  // Prepares a run: the branch, the checkpoint for undo, the session. EOPNOTSUPP without mounts.
+  Result<RunState> BeginRun(RunRequest request);
   // Everything so far is on stable storage when this returns.
   Result<void> Flush();
   // What programs have stored to shared mappings is in the branch when this returns.

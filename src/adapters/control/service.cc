@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "adapters/control/service.h"
 
+#include <unistd.h>
+
 #include <array>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -120,7 +122,7 @@ class RequestRun {
     Handler handler;
     Inside inside;
   };
-  static const std::array<Entry, 20> kRequests;
+  static const std::array<Entry, 21> kRequests;
 
   Result<std::string> Branch();
   Result<MountHost*> Mounts();
@@ -146,6 +148,7 @@ class RequestRun {
   Result<Json> Command();
   Result<Json> Subscribe();
   Result<Json> Leave();
+  Result<Json> RunBegin();
 
   ControlService& service_;
   Operations& operations_;
@@ -154,7 +157,7 @@ class RequestRun {
   const Peer& peer_;
 };
 
-const std::array<RequestRun::Entry, 20> RequestRun::kRequests = {{
+const std::array<RequestRun::Entry, 21> RequestRun::kRequests = {{
     {"capabilities", &RequestRun::Capabilities, Inside::kOwnBranch},
     {"status", &RequestRun::Status, Inside::kNo},
     {"statistics", &RequestRun::Statistics, Inside::kNo},
@@ -175,6 +178,7 @@ const std::array<RequestRun::Entry, 20> RequestRun::kRequests = {{
     {"command", &RequestRun::Command, Inside::kNo},
     {"subscribe", &RequestRun::Subscribe, Inside::kNo},
     {"leave", &RequestRun::Leave, Inside::kNo},
+    {"run.begin", &RequestRun::RunBegin, Inside::kNo},
 }};
 
 Result<Json> RequestRun::Execute(const std::string& name) {
@@ -400,6 +404,22 @@ Result<Json> RequestRun::Subscribe() {
 }
 
 Result<Json> RequestRun::Leave() { return Json{{"leaving", false}}; }
+
+Result<Json> RequestRun::RunBegin() {
+  RunRequest run;
+  run.branch = arguments_.Text("branch", std::string(kMainBranch));
+  run.command = request_.payload;
+  run.pid = peer_.pid;
+  run.connection = peer_.connection;
+  AGENTFS_TRY(arguments_.Check());
+  if (run.connection == 0) return Error(EOPNOTSUPP, "a run needs a connection to the server");
+  AGENTFS_ASSIGN(const RunState state, operations_.BeginRun(std::move(run)));
+  return Json{{"branch", state.branch},
+              {"created", state.created},
+              {"checkpoint", state.checkpoint},
+              {"session", state.session},
+              {"uid", ::geteuid()}};
+}
 
 bool ControlService::IsLeave(const std::string& text) {
   auto parsed = Parse(text);

@@ -46,7 +46,7 @@ Dispatcher::Answer Dispatcher::GiveEntry(Request& request, std::string_view name
 // The root of another tree, at a name that is looked up anew each time.
 Dispatcher::Answer Dispatcher::GiveRoot(Request& request, const std::shared_ptr<Tree>& tree) {
   const uint64_t changes = tree->foreign_changes();
-  NodeRef root = tree->fs().Root();
+  NodeRef root = tree->Root();
   AGENTFS_ASSIGN(const Attr attr, tree->fs().GetAttr(*root));
   Inode& inode = inodes_.Learn(tree, std::move(root));
   inode.parent.store(request.inode.id, std::memory_order_relaxed);

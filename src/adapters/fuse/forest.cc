@@ -2,6 +2,18 @@
 #include "adapters/fuse/forest.h"
 
 namespace agentfs::fuse {
+namespace {
+
+// Where a view has what is outside of the workspace; a mount of the view shows its control
+// directory instead.
+Result<NodeRef> FindHost(FileSystem& view) {
+  NodeRef root = view.Root();
+  AGENTFS_ASSIGN(Found reserved, view.Lookup(Caller{}, *root, kControlName));
+  AGENTFS_ASSIGN(Found host, view.Lookup(Caller{}, *reserved.node, "host"));
+  return std::move(host.node);
+}
+
+}  // namespace
 
 std::shared_ptr<Tree> Forest::Adopt(std::shared_ptr<FileSystem> view, std::string name) {
   return std::make_shared<Tree>(Tree::Kind::kBranch, std::move(view), std::move(name), origin_,
@@ -27,10 +39,14 @@ std::shared_ptr<Tree> Forest::OpenControl(Tree& view) {
 Result<std::shared_ptr<Tree>> Forest::OpenRef(const Ref& ref) {
   if (volume_ == nullptr) return Error(ENOENT);
   std::shared_ptr<FileSystem> view;
-  if (ref.kind == Ref::Kind::kBranch) {
+  if (ref.kind != Ref::Kind::kSnapshot) {
     AGENTFS_ASSIGN(view, volume_->OpenBranch(ref.name));
   } else {
     AGENTFS_ASSIGN(view, volume_->OpenSnapshot(ref.name));
+  }
+  NodeRef root;
+  if (ref.kind == Ref::Kind::kHost) {
+    AGENTFS_ASSIGN(root, FindHost(*view));
   }
   std::shared_ptr<Tree> before;  // closing takes the lock
   absl::MutexLock lock(&mu_);
@@ -38,11 +54,12 @@ Result<std::shared_ptr<Tree>> Forest::OpenRef(const Ref& ref) {
   // A ref that was deleted and made again under the same name is another view.
   before = slot.lock();
   if (before && &before->fs() == view.get()) return before;
-  const auto kind = ref.kind == Ref::Kind::kBranch ? Tree::Kind::kBranch : Tree::Kind::kSnapshot;
+  const auto kind = ref.kind == Ref::Kind::kSnapshot ? Tree::Kind::kSnapshot : Tree::Kind::kBranch;
   std::shared_ptr<void> companion;
   if (opened_ && kind == Tree::Kind::kBranch) companion = opened_(ref.name, view);
   std::shared_ptr<Tree> tree(
-      new Tree(kind, std::move(view), ref.name, origin_, observer_, std::move(companion)),
+      new Tree(kind, std::move(view), ref.name, origin_, observer_, std::move(companion),
+               std::move(root)),
       [this](Tree* closed) { Close(closed); });
   slot = tree;
   return tree;
@@ -59,17 +76,24 @@ bool Forest::IsOpenLocked(const Key& key) const {
   return it != trees_.end() && !it->second.expired();
 }
 
-std::shared_ptr<Tree> Forest::FindBranch(std::string_view name) {
+std::vector<std::shared_ptr<Tree>> Forest::FindBranch(std::string_view name) {
+  std::vector<std::shared_ptr<Tree>> found;
   absl::MutexLock lock(&mu_);
-  const auto it = trees_.find({Ref::Kind::kBranch, std::string(name)});
-  return it == trees_.end() ? nullptr : it->second.lock();
+  for (const auto kind : {Ref::Kind::kBranch, Ref::Kind::kHost}) {
+    const auto it = trees_.find({kind, std::string(name)});
+    if (it == trees_.end()) continue;
+    if (auto tree = it->second.lock()) found.push_back(std::move(tree));
+  }
+  return found;
 }
 
 bool Forest::AwaitClosed(std::string_view branch, absl::Duration patience) {
   const Key key{Ref::Kind::kBranch, std::string(branch)};
+  const Key host{Ref::Kind::kHost, std::string(branch)};
   absl::MutexLock lock(&mu_);
-  const auto closed = [this, &key]()
-                          ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) { return !IsOpenLocked(key); };
+  const auto closed = [this, &key, &host]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+    return !IsOpenLocked(key) && !IsOpenLocked(host);
+  };
   return mu_.AwaitWithTimeout(absl::Condition(&closed), patience);
 }
 

@@ -9,6 +9,7 @@
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
@@ -39,8 +40,8 @@ class Forest {
   // ENOENT and whatever the volume says.
   Result<std::shared_ptr<Tree>> OpenRef(const Ref& ref) ABSL_LOCKS_EXCLUDED(mu_);
 
-  // Null: it is not open.
-  std::shared_ptr<Tree> FindBranch(std::string_view name) ABSL_LOCKS_EXCLUDED(mu_);
+  // What is open of it: its own tree, and that of the host.
+  std::vector<std::shared_ptr<Tree>> FindBranch(std::string_view name) ABSL_LOCKS_EXCLUDED(mu_);
   // Whether it is closed before the time is over.
   bool AwaitClosed(std::string_view branch, absl::Duration patience) ABSL_LOCKS_EXCLUDED(mu_);
 

@@ -55,7 +55,7 @@ class MountImpl final : public Mount {
   }
   void WaitUntilEnded() override { transport_->Wait(); }
   void Stop() override { transport_->Stop(); }
-  bool Knows(std::string_view branch) override { return forest_.FindBranch(branch) != nullptr; }
+  bool Knows(std::string_view branch) override { return !forest_.FindBranch(branch).empty(); }
   bool Release(std::string_view branch) override;
 
   const ServeOptions& options() const override { return options_; }
@@ -93,10 +93,8 @@ Result<void> MountImpl::Serve() {
 }
 
 bool MountImpl::Release(std::string_view branch) {
-  {
-    const std::shared_ptr<Tree> tree = forest_.FindBranch(branch);
-    if (tree == nullptr) return true;
-    const uint64_t parent = inodes_.ParentOf(*tree, tree->fs().Root()->id());
+  for (const std::shared_ptr<Tree>& tree : forest_.FindBranch(branch)) {
+    const uint64_t parent = inodes_.ParentOf(*tree, tree->Root()->id());
     // Its last component is what the kernel has it under.
     if (parent != 0) invalidator_.Drop(parent, branch.substr(branch.rfind('/') + 1));
   }

@@ -21,14 +21,15 @@ uint64_t TagOf(Tree::Kind kind, std::string_view name) {
 }  // namespace
 
 Tree::Tree(Kind kind, std::shared_ptr<FileSystem> filesystem, std::string name, uint64_t origin,
-           TreeObserver& observer, std::shared_ptr<void> companion)
+           TreeObserver& observer, std::shared_ptr<void> companion, NodeRef root)
     : kind_(kind),
       filesystem_(std::move(filesystem)),
       name_(std::move(name)),
       origin_(origin),
       inode_tag_(TagOf(kind, name_)),
       observer_(observer),
-      companion_(std::move(companion)) {
+      companion_(std::move(companion)),
+      root_(std::move(root)) {
   filesystem_->AddObserver(*this);
 }
 

@@ -43,14 +43,15 @@ class Tree final : public ChangeObserver {
     kVirtual,   // nothing of it is cached, since it changes without telling
   };
   // Changes with `origin` are the session's own, which the kernel knows about. The companion goes
-  // with the tree.
+  // with the tree. `root` is a directory of the filesystem; null: its own root.
   Tree(Kind kind, std::shared_ptr<FileSystem> filesystem, std::string name, uint64_t origin,
-       TreeObserver& observer, std::shared_ptr<void> companion = nullptr);
+       TreeObserver& observer, std::shared_ptr<void> companion = nullptr, NodeRef root = {});
   ~Tree() override;
   Tree(const Tree&) = delete;
   Tree& operator=(const Tree&) = delete;
 
   FileSystem& fs() const { return *filesystem_; }
+  NodeRef Root() const { return root_ ? root_ : filesystem_->Root(); }
   Kind kind() const { return kind_; }
   const std::string& name() const { return name_; }
   // For st_ino: programs take files with the same number for the same file.
@@ -76,6 +77,7 @@ class Tree final : public ChangeObserver {
   const uint64_t inode_tag_;
   TreeObserver& observer_;
   const std::shared_ptr<void> companion_;
+  const NodeRef root_;  // goes before the filesystem
   std::atomic<uint64_t> foreign_changes_{0};
   mutable absl::Mutex mu_;
   std::shared_ptr<Tree> control_ ABSL_GUARDED_BY(mu_);

@@ -35,6 +35,10 @@ NodeRef VirtualTree::NodeFor(What what, const std::string& prefix) {
   return NodeRef(node.get());
 }
 
+bool VirtualTree::HasRefs(What what) {
+  return what == What::kBranches || what == What::kHosts || what == What::kSnapshots;
+}
+
 NodeRef VirtualTree::Root() { return NodeFor(What::kRoot, ""); }
 
 bool VirtualTree::IsControlFile(const Node& node) const {
@@ -51,7 +55,7 @@ Attr VirtualTree::AttrOf(const VirtualNode& node) const {
   attr.nlink = file ? 1 : 2;
   attr.atime = attr.mtime = attr.ctime = attr.btime = made_;
   // A directory of refs looks changed each time: the kernel keeps the listing of one that does not.
-  if (node.what == What::kBranches || node.what == What::kSnapshots) {
+  if (HasRefs(node.what)) {
     attr.mtime = attr.ctime = Now();
   }
   return attr;
@@ -66,7 +70,7 @@ Found VirtualTree::FoundFor(What what, const std::string& prefix) {
 std::vector<std::string> VirtualTree::RefNames(What what) const {
   std::vector<std::string> names;
   if (volume_ == nullptr) return names;
-  if (what == What::kBranches) {
+  if (what == What::kBranches || what == What::kHosts) {
     for (BranchInfo& branch : volume_->ListBranches()) names.push_back(std::move(branch.name));
   } else if (what == What::kSnapshots) {
     for (SnapshotInfo& snapshot : volume_->ListSnapshots()) {
@@ -78,11 +82,12 @@ std::vector<std::string> VirtualTree::RefNames(What what) const {
 
 std::optional<Ref> VirtualTree::RefAt(Node& directory, std::string_view name) {
   const auto& node = static_cast<const VirtualNode&>(directory);
-  if (node.what != What::kBranches && node.what != What::kSnapshots) return std::nullopt;
+  if (!HasRefs(node.what)) return std::nullopt;
   const std::string full = node.prefix + std::string(name);
   const std::vector<std::string> names = RefNames(node.what);
   if (std::find(names.begin(), names.end(), full) == names.end()) return std::nullopt;
-  return Ref{node.what == What::kBranches ? Ref::Kind::kBranch : Ref::Kind::kSnapshot, full};
+  if (node.what == What::kBranches) return Ref{Ref::Kind::kBranch, full};
+  return Ref{node.what == What::kHosts ? Ref::Kind::kHost : Ref::Kind::kSnapshot, full};
 }
 
 // What is listed in a directory, without "." and "..", by name.
@@ -93,7 +98,7 @@ std::vector<std::pair<std::string, VirtualTree::What>> VirtualTree::Children(
     if (layout_ == Layout::kControl) {
       return {{"control", What::kControlFile}, {"snapshots", What::kSnapshots}};
     }
-    return {{"branches", What::kBranches}, {"snapshots", What::kSnapshots}};
+    return {{"branches", What::kBranches}, {"host", What::kHosts}, {"snapshots", What::kSnapshots}};
   }
   std::set<std::string> parts;
   for (const std::string& name : RefNames(node.what)) {

@@ -3,7 +3,9 @@
 // Directories that no view has: the control directory (.agentfs) of a view, and the root of a
 // session that shows every branch and snapshot.
 //
-//   kControl: snapshots/NAME, control        kSession: branches/NAME, snapshots/NAME
+//   kControl: snapshots/NAME, control        kSession: branches/NAME, host/NAME, snapshots/NAME
+//
+// host/NAME is what the branch NAME has of the host outside of the workspace.
 //
 // A name with '/' is a directory for each part. What NAME stands for is another filesystem: RefAt
 // says which, and whoever looks up goes on there. The volume is asked each time.
@@ -25,7 +27,7 @@
 namespace agentfs::fuse {
 
 struct Ref {
-  enum class Kind : uint8_t { kBranch, kSnapshot };
+  enum class Kind : uint8_t { kBranch, kHost, kSnapshot };
   Kind kind;
   std::string name;
 };
@@ -89,7 +91,8 @@ class VirtualTree final : public FileSystem {
 
  private:
   class VirtualNode;
-  enum class What : uint8_t { kRoot, kBranches, kSnapshots, kControlFile };
+  enum class What : uint8_t { kRoot, kBranches, kHosts, kSnapshots, kControlFile };
+  static bool HasRefs(What what);
 
   // The node for a directory of refs whose names start with `prefix`; made when first asked for.
   NodeRef NodeFor(What what, const std::string& prefix) ABSL_LOCKS_EXCLUDED(mu_);

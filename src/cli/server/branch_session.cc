@@ -41,15 +41,6 @@ bool MakeOwnDirectory(const std::string& path) {
   return S_ISDIR(st.st_mode) && st.st_uid == ::geteuid() && (st.st_mode & 022) == 0;
 }
 
-std::vector<std::string> RuntimeDirectories() {
-  std::vector<std::string> places;
-  const char* given = ::getenv("XDG_RUNTIME_DIR");
-  if (given != nullptr && given[0] == '/') places.push_back(std::string(given) + "/agentfs");
-  if (::geteuid() == 0) places.push_back("/run/agentfs");
-  places.push_back(fmt::format("/tmp/agentfs-{}", ::geteuid()));
-  return places;
-}
-
 std::string DeviceOf(const std::string& path) {
   struct stat st;
   if (::stat(path.c_str(), &st) != 0) return "";
@@ -62,11 +53,20 @@ bool IsAtOrBelow(std::string_view path, std::string_view top) {
 
 }  // namespace
 
+std::vector<std::string> SessionPlaces() {
+  std::vector<std::string> places;
+  const char* given = ::getenv("XDG_RUNTIME_DIR");
+  if (given != nullptr && given[0] == '/') places.push_back(std::string(given) + "/agentfs");
+  if (::geteuid() == 0) places.push_back("/run/agentfs");
+  places.push_back(fmt::format("/tmp/agentfs-{}", ::geteuid()));
+  return places;
+}
+
 Result<std::string> MakeSessionPoint(const Layout& layout) {
   struct stat database;
   if (::stat(layout.database.c_str(), &database) != 0) return ErrnoError();
   const std::string name = fmt::format("{:x}-{:x}", database.st_dev, database.st_ino);
-  for (const std::string& place : RuntimeDirectories()) {
+  for (const std::string& place : SessionPlaces()) {
     if (!MakeOwnDirectory(place)) continue;
     const std::string point = place + "/" + name;
     if (fuse::StateOfPath(point) == fuse::PathState::kDead) {
@@ -129,6 +129,8 @@ Result<std::shared_ptr<BranchSession::Served>> BranchSession::Start() const {
   fuse::ServeOptions options;
   options.mount_point = point;
   options.mount.source = layout_.root;
+  // Root's command may become other users; nobody else can get to the mount point.
+  options.mount.allow_other = ::geteuid() == 0;
   options.control = control_;
   AGENTFS_ASSIGN(auto mount, fuse::Mount::Start(std::move(source), std::move(options)));
   return std::make_shared<Served>(point, std::move(mount), ended_);

@@ -24,6 +24,9 @@ namespace agentfs::cli {
 // that who walks the base does not meet all branches. Made if it is missing.
 Result<std::string> MakeSessionPoint(const Layout& layout);
 
+// Where that may be: for nobody to look into who is to see less than all branches.
+std::vector<std::string> SessionPlaces();
+
 // Thread-safe. What it is given must outlive it.
 //
 // It is mounted when first asked for. Once its mount point is taken away it goes on for the

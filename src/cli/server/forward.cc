@@ -52,7 +52,29 @@ bool WantsNoColor(const Context& context) {
   return context.no_color || (variable != nullptr && *variable != '\0');
 }
 
+Result<int> Call(const Context& context, control::ControlClient& client,
+                 const std::vector<std::string>& arguments, std::span<const int> streams) {
+  auto outcome = client.Call("command",
+                             {{"program", AGENTFS_VERSION},
+                              {"umask", context.identity.umask},
+                              {"no_color", WantsNoColor(context)}},
+                             PayloadOf(arguments), streams);
+  if (!outcome.ok()) return outcome.error().WithContext("the workspace's server");
+  if (outcome->value("broken_pipe", false)) {
+    // As it would have ended here.
+    ::signal(SIGPIPE, SIG_DFL);
+    ::raise(SIGPIPE);
+  }
+  return outcome->value("status", int{kFailed});
+}
+
 }  // namespace
+
+Result<int> ForwardOver(const Context& context, control::ControlClient& client,
+                        const std::vector<std::string>& arguments, int out) {
+  const int streams[] = {STDIN_FILENO, out, STDERR_FILENO};
+  return Call(context, client, arguments, streams);
+}
 
 Result<std::optional<int>> ForwardToServer(Context& context,
                                            const std::vector<std::string>& arguments) {
@@ -67,18 +89,8 @@ Result<std::optional<int>> ForwardToServer(Context& context,
     AGENTFS_ASSIGN(pump, PumpInput(context.console));
   }
   const int streams[] = {pump ? pump.get() : STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO};
-  auto outcome = client->Call("command",
-                              {{"program", AGENTFS_VERSION},
-                               {"umask", context.identity.umask},
-                               {"no_color", WantsNoColor(context)}},
-                              PayloadOf(arguments), streams);
-  if (!outcome.ok()) return outcome.error().WithContext("the workspace's server");
-  if (outcome->value("broken_pipe", false)) {
-    // As it would have ended here.
-    ::signal(SIGPIPE, SIG_DFL);
-    ::raise(SIGPIPE);
-  }
-  return std::optional<int>(outcome->value("status", int{kFailed}));
+  AGENTFS_ASSIGN(const int status, Call(context, *client, arguments, streams));
+  return std::optional<int>(status);
 }
 
 }  // namespace agentfs::cli

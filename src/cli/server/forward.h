@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "adapters/control/client.h"
 #include "agentfs/result.h"
 #include "cli/context.h"
 
@@ -15,5 +16,9 @@ namespace agentfs::cli {
 // this process at once; the server sees that and stops waiting for its streams.
 Result<std::optional<int>> ForwardToServer(Context& context,
                                            const std::vector<std::string>& arguments);
+
+// The same over a connection that there is; what the command prints goes to `out`.
+Result<int> ForwardOver(const Context& context, control::ControlClient& client,
+                        const std::vector<std::string>& arguments, int out);
 
 }  // namespace agentfs::cli

@@ -162,13 +162,15 @@ Result<MountState> LiveMounts::Mount(const MountRequest& asked) {
 
 Result<std::string> LiveMounts::SessionRoot() {
   absl::MutexLock changing(&change_mu_);
+  const std::string before = session_.point();
   AGENTFS_ASSIGN(std::string root, session_.Root());
-  Record();
+  if (root != before) Record();
   return root;
 }
 
 Result<control::BindState> LiveMounts::Bind(const control::BindRequest& request) {
   absl::MutexLock changing(&change_mu_);
+  had_bound_ = true;
   auto bound = session_.Bind(request);
   Record();
   return bound;
@@ -278,13 +280,23 @@ std::vector<MountUser> LiveMounts::Users(std::string_view point) {
   return users;
 }
 
+Result<std::string> LiveMounts::BeginRun(const control::RunRequest& request) {
+  AGENTFS_TRY(CheckSameNamespace(request.pid));
+  AGENTFS_ASSIGN(auto view, volume_.OpenBranch(request.branch));
+  AGENTFS_ASSIGN(std::string root, SessionRoot());
+  runs_.Add(request, std::move(view));
+  return root;
+}
+
 Result<void> LiveMounts::FlushPages(std::string_view branch) {
   for (const LivePtr& live : Snapshot()) {
     if (live->request.branch != branch || !live->request.snapshot.empty()) continue;
     if (live->mount->alive()) AGENTFS_TRY(SyncMount(live->request.point));
   }
   const auto session = session_.Mounted();
-  if (session && session->Knows(branch)) return SyncMount(session_.point());
+  // Pages of a branch that no process is in any more have been written.
+  const bool in_use = had_bound_ || runs_.IsIn(branch);
+  if (session && in_use && session->Knows(branch)) return SyncMount(session_.point());
   return Ok();
 }
 
@@ -315,6 +327,7 @@ void LiveMounts::DropEnded() {
 }
 
 void LiveMounts::EndHeldBy(uint64_t connection) {
+  runs_.EndHeldBy(connection);
   absl::MutexLock changing(&change_mu_);
   for (const LivePtr& live : Snapshot()) {
     if (live->request.held_by == connection) (void)UnmountOne(live, UnmountForce::kYes);

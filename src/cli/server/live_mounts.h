@@ -3,6 +3,7 @@
 // The mounts of a server.
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <string>
@@ -16,6 +17,7 @@
 #include "adapters/fuse/mount.h"
 #include "agentfs/volume.h"
 #include "cli/server/branch_session.h"
+#include "cli/server/live_runs.h"
 #include "workspace/workspace.h"
 
 namespace agentfs::cli {
@@ -41,6 +43,8 @@ class LiveMounts final : public control::MountHost {
   Result<void> Unmount(std::string_view point, control::UnmountForce force) override;
   std::vector<control::MountState> List() override;
   std::vector<control::MountUser> Users(std::string_view point) override;
+  Result<std::string> BeginRun(const control::RunRequest& request) override;
+  std::vector<control::RunRequest> Runs() override { return runs_.List(); }
   Result<void> FlushPages(std::string_view branch) override;
   void BranchReplaced(std::string_view branch) override;
   Result<std::string> SessionRoot() override;
@@ -54,6 +58,8 @@ class LiveMounts final : public control::MountHost {
   bool unused() const { return empty() && session_.ListBound().empty(); }
   // Takes the session away as far as nobody uses it. True: nothing is left of it.
   bool EndUnusedSession();
+  // Whether a command has run in a sandbox made from the session.
+  bool had_runs() const { return runs_.used(); }
   // Whether there has ever been one.
   bool used() const;
   // What was changed behind the mounts' back shows in them when this returns.
@@ -86,6 +92,8 @@ class LiveMounts final : public control::MountHost {
   control::ChangeEvents& changes_;
   fuse::ControlHandler control_;
   BranchSession session_;
+  LiveRuns runs_;
+  std::atomic<bool> had_bound_ = false;  // a process that is none of the runs'
   absl::Mutex change_mu_;  // one mounts or unmounts at a time; taken before mu_
   mutable absl::Mutex mu_;
   std::vector<LivePtr> mounts_ ABSL_GUARDED_BY(mu_);

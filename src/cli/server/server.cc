@@ -31,6 +31,8 @@ sigset_t EndingSignals() {
   return set;
 }
 
+int64_t SteadyNow() { return Clock::now().time_since_epoch().count(); }
+
 int MillisecondsUntil(Clock::time_point time) {
   const auto left = std::chrono::ceil<std::chrono::milliseconds>(time - Clock::now()).count();
   return static_cast<int>(std::max<long>(0, left));
@@ -67,7 +69,8 @@ Server::Server(std::unique_ptr<OpenWorkspace> workspace, Fd signals, Fd wake, Fd
       signals_(std::move(signals)),
       wake_(std::move(wake)),
       mount_table_(std::move(mount_table)),
-      mounts_(workspace_->volume(), workspace_->workspace().layout, changes_, [this] { Wake(); }) {}
+      mounts_(workspace_->volume(), workspace_->workspace().layout, changes_, [this] { Wake(); }),
+      last_use_(SteadyNow()) {}
 
 Server::~Server() = default;
 
@@ -80,7 +83,10 @@ Result<void> Server::Listen() {
   });
   control::SocketServer::Options options;
   options.disconnected = [this](uint64_t connection) { mounts_.EndHeldBy(connection); };
-  options.unused = [this] { Wake(); };
+  options.unused = [this] {
+    last_use_ = SteadyNow();
+    Wake();
+  };
   options.may_leave = [this] {
     if (!mounts_.unused()) return false;
     leaves_soon_ = true;
@@ -102,18 +108,21 @@ bool Server::Wait(int timeout_ms) {
   return (waits[0].revents & POLLIN) != 0 || ending_;
 }
 
+std::chrono::milliseconds Server::StayFor() const {
+  const Config& config = workspace_->workspace().config;
+  if (leaves_soon_) return std::chrono::milliseconds(0);
+  if (mounts_.had_runs()) return std::chrono::milliseconds(config.server_linger_ms);
+  // Once the last mount is gone, there is no reason to wait for more.
+  return std::chrono::milliseconds(mounts_.used() ? 0 : config.server_idle_ms);
+}
+
 Result<void> Server::Run() {
-  const auto idle = std::chrono::milliseconds(workspace_->workspace().config.server_idle_ms);
-  auto busy_until = Clock::now() + idle;
   for (;;) {
     const bool unused = mounts_.empty() && socket_->connections() == 0;
-    // Once the last mount is gone, there is no reason to wait for more.
-    const bool done = mounts_.used() || leaves_soon_;
-    if (!unused) busy_until = Clock::now() + (done ? idle * 0 : idle);
-    if (leaves_soon_) busy_until = Clock::now();
-    const bool over = unused && Clock::now() >= busy_until;
+    const auto until = Clock::time_point(Clock::duration(last_use_.load())) + StayFor();
+    const bool over = unused && Clock::now() >= until;
     if (over && mounts_.EndUnusedSession() && socket_->StopIfUnused()) break;
-    if (Wait(!unused ? -1 : over ? kSessionPatienceMs : MillisecondsUntil(busy_until))) break;
+    if (Wait(!unused ? -1 : over ? kSessionPatienceMs : MillisecondsUntil(until))) break;
     mounts_.DropEnded();
   }
   return Leave();

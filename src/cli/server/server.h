@@ -5,6 +5,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <memory>
 #include <string>
 
@@ -56,6 +57,10 @@ class Server final : public control::ServiceHost {
   LiveMounts mounts_;
   std::unique_ptr<control::ControlService> service_;
   std::unique_ptr<control::SocketServer> socket_;
+  // How long it stays when nobody uses it.
+  std::chrono::milliseconds StayFor() const;
+
+  std::atomic<int64_t> last_use_;  // when a connection ended, as steady time
   std::atomic<bool> ending_ = false;
   std::atomic<bool> leaves_soon_ = false;  // a client waits for it
 };

@@ -59,6 +59,12 @@ bool FakeMounts::Release(std::string_view branch) {
   return true;
 }
 
+Result<std::string> FakeMounts::BeginRun(const RunRequest& request) {
+  absl::MutexLock lock(&mu_);
+  calls_.push_back("run " + request.branch);
+  return std::string("/session");
+}
+
 std::vector<std::string> FakeMounts::Calls() {
   absl::MutexLock lock(&mu_);
   return calls_;

@@ -31,6 +31,8 @@ class FakeMounts : public MountHost {
   std::vector<BoundProcess> ListBound() override { return {{8, "make", "main", "/base"}}; }
   bool Release(std::string_view branch) override;
 
+  Result<std::string> BeginRun(const RunRequest& request) override;
+  std::vector<RunRequest> Runs() override { return {}; }
   std::vector<std::string> Calls();
   bool busy = false;
 

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "exec/inner.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+namespace agentfs {
+namespace {
+
+constexpr int kFailed = 125, kCannotExecute = 126, kNoSuchCommand = 127, kSignalled = 128;
+constexpr size_t kFixedArguments = 8;
+
+void EnterDirectory(const InnerOptions& options) {
+  for (const std::string& directory : {options.directory, options.fallback, std::string("/")}) {
+    if (::chdir(directory.c_str()) != 0) continue;
+    ::setenv("PWD", directory.c_str(), 1);
+    return;
+  }
+}
+
+[[noreturn]] void BecomeCommand(const InnerOptions& options) {
+  std::vector<char*> argv;
+  for (const std::string& word : options.command) argv.push_back(const_cast<char*>(word.c_str()));
+  argv.push_back(nullptr);
+  options.signals.Restore();
+  ::execvp(argv[0], argv.data());
+  const int code = errno;
+  std::fprintf(stderr, "agentfs: %s: %s\n", argv[0], std::strerror(code));
+  ::_exit(code == ENOENT || code == ENOTDIR ? kNoSuchCommand : kCannotExecute);
+}
+
+class Inner {
+ public:
+  Inner(const InnerOptions& options, Fd signals)
+      : options_(options), signals_(std::move(signals)) {}
+
+  int Run();
+
+ private:
+  // Passes signals on that agentfs outside was sent.
+  bool TakeMessage();
+  // The status once the command has ended.
+  std::optional<int> Reap();
+
+  const InnerOptions& options_;
+  const Fd signals_;
+  pid_t command_ = 0;
+};
+
+bool Inner::TakeMessage() {
+  SandboxMessage message;
+  if (!ReceiveMessage(options_.channel, message)) return false;
+  if (message.kind == SandboxMessage::Kind::kSignal) ::kill(command_, message.signal);
+  return true;
+}
+
+std::optional<int> Inner::Reap() {
+  int status = 0;
+  for (pid_t pid; (pid = ::waitpid(-1, &status, WNOHANG | WUNTRACED)) > 0;) {
+    if (pid != command_) continue;
+    if (WIFSTOPPED(status)) {
+      SendMessage(options_.channel, {SandboxMessage::Kind::kStopped, WSTOPSIG(status)});
+    } else {
+      return WIFSIGNALED(status) ? kSignalled + WTERMSIG(status) : WEXITSTATUS(status);
+    }
+  }
+  return std::nullopt;
+}
+
+int Inner::Run() {
+  if (!SendMessage(options_.channel, {SandboxMessage::Kind::kStarted, 0})) return kFailed;
+  command_ = ::fork();
+  if (command_ < 0) {
+    std::perror("agentfs: fork");
+    return kFailed;
+  }
+  if (command_ == 0) BecomeCommand(options_);
+  struct pollfd waits[] = {{signals_.get(), POLLIN, 0}, {options_.channel, POLLIN, 0}};
+  for (;;) {
+    if (auto status = Reap()) return *status;
+    if (::poll(waits, 2, -1) < 0 && errno != EINTR) return kFailed;
+    // The end of process 1 is the end of all others.
+    if (waits[1].revents != 0 && !TakeMessage()) return kFailed;
+    while (auto signal = NextSignal(signals_.get())) {
+      const int number = static_cast<int>(signal->ssi_signo);
+      if (number != SIGCHLD && WasSent(*signal)) ::kill(command_, number);
+    }
+  }
+}
+
+void CloseAtExec(int fd) { ::fcntl(fd, F_SETFD, FD_CLOEXEC); }
+
+}  // namespace
+
+std::vector<std::string> InnerOptions::ToArguments() const {
+  std::vector<std::string> words = {kInnerCommand,
+                                    std::to_string(channel),
+                                    std::to_string(program),
+                                    std::to_string(error),
+                                    std::to_string(signals.blocked),
+                                    std::to_string(signals.ignored),
+                                    directory,
+                                    fallback};
+  words.insert(words.end(), command.begin(), command.end());
+  return words;
+}
+
+InnerOptions InnerOptions::FromArguments(const std::vector<std::string>& words) {
+  InnerOptions options;
+  if (words.size() <= kFixedArguments) return options;
+  options.channel = std::atoi(words[1].c_str());
+  options.program = std::atoi(words[2].c_str());
+  options.error = std::atoi(words[3].c_str());
+  options.signals.blocked = std::strtoull(words[4].c_str(), nullptr, 10);
+  options.signals.ignored = std::strtoull(words[5].c_str(), nullptr, 10);
+  options.directory = words[6];
+  options.fallback = words[7];
+  options.command.assign(words.begin() + kFixedArguments, words.end());
+  return options;
+}
+
+int RunInner(const InnerOptions& options) {
+  if (options.command.empty()) return kFailed;
+  auto signals = CatchSignals();
+  if (!signals.ok()) return kFailed;
+  ::dup2(options.error, STDERR_FILENO);
+  ::close(options.error);
+  ::close(options.program);
+  CloseAtExec(options.channel);
+  EnterDirectory(options);
+  return Inner(options, std::move(*signals)).Run();
+}
+
+}  // namespace agentfs

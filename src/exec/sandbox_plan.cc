@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "exec/sandbox_plan.h"
+
+#include <array>
+#include <map>
+
+namespace agentfs {
+namespace {
+
+using What = SandboxMount::What;
+
+// Of /run: what programs need to find other machines and users. Nothing here takes orders.
+constexpr std::array<std::string_view, 4> kResolvers = {"/run/systemd/resolve", "/run/resolvconf",
+                                                        "/run/NetworkManager", "/run/nscd"};
+
+bool IsAtOrBelow(std::string_view path, std::string_view top) {
+  if (top == "/") return true;
+  return path.starts_with(top) && (path.size() == top.size() || path[top.size()] == '/');
+}
+
+std::string Below(const std::string& directory, std::string_view path) {
+  return path == "/" ? directory : directory + std::string(path);
+}
+
+std::string Expand(const std::string& path, const std::string& home) {
+  if (path != "~" && !path.starts_with("~/")) return path;
+  return home + path.substr(1);
+}
+
+// Paths in their order, so that a directory comes before what is in it.
+class Builder {
+ public:
+  explicit Builder(const SandboxFacts& facts) : facts_(facts) {}
+
+  void AddDefaults();
+  Result<void> AddRules(const SandboxRules& rules, bool required);
+  void AddSecrets();
+  std::vector<SandboxMount> Finish();
+
+ private:
+  void Set(What what, std::string path, std::string source = {}, uint32_t mode = 0755) {
+    SandboxMount& mount = mounts_[path];
+    mount = {what, path, std::move(source), PathKind::kDirectory, mode};
+  }
+  void Hide(const std::string& path);
+  PathKind KindInside(const std::string& path) const;
+  const SandboxMount* Enclosing(const std::string& path) const;
+
+  const SandboxFacts& facts_;
+  std::map<std::string, SandboxMount> mounts_;
+};
+
+void Builder::AddDefaults() {
+  Set(What::kReadOnly, "/", "/");
+  Set(What::kDev, "/dev");
+  Set(What::kProc, "/proc");
+  Set(What::kPrivate, "/run");
+  for (std::string_view path : kResolvers) {
+    if (facts_.kind_of(std::string(path)) != PathKind::kAbsent) {
+      Set(What::kReadOnly, std::string(path), std::string(path));
+    }
+  }
+  Set(What::kPrivate, "/tmp", {}, 01777);
+  if (facts_.kind_of("/var/tmp") == PathKind::kDirectory) {
+    Set(What::kPrivate, "/var/tmp", {}, 01777);
+  }
+  Set(What::kWorkspace, facts_.workspace, facts_.view);
+}
+
+// What is there for who looks from inside: the branch may have removed it.
+PathKind Builder::KindInside(const std::string& path) const {
+  if (!IsAtOrBelow(path, facts_.workspace)) return facts_.kind_of(path);
+  const size_t length = facts_.workspace == "/" ? 0 : facts_.workspace.size();
+  return facts_.kind_of(facts_.view + path.substr(length));
+}
+
+void Builder::Hide(const std::string& path) {
+  const PathKind kind = KindInside(path);
+  if (kind == PathKind::kAbsent) return;
+  Set(What::kHidden, path);
+  mounts_[path].kind = kind;
+}
+
+Result<void> Builder::AddRules(const SandboxRules& rules, bool required) {
+  auto add = [&](const std::string& asked, What what) -> Result<void> {
+    const std::string path = Expand(asked, facts_.home);
+    if (facts_.kind_of(path) == PathKind::kAbsent) {
+      if (required) return Error(ENOENT).WithContext(path);
+      return Ok();
+    }
+    Set(what, path, what == What::kCow ? Below(facts_.host_view, path) : path);
+    return Ok();
+  };
+  for (const std::string& path : rules.cow) AGENTFS_TRY(add(path, What::kCow));
+  for (const std::string& path : rules.allow) AGENTFS_TRY(add(path, What::kReal));
+  for (const std::string& path : rules.hide) Hide(Expand(path, facts_.home));
+  return Ok();
+}
+
+void Builder::AddSecrets() {
+  for (const std::string& path : facts_.secrets) {
+    const SandboxMount* enclosing = Enclosing(path);
+    // What lies in a private directory is not there, and in the workspace we are the control
+    // directory.
+    if (enclosing->what == What::kPrivate || enclosing->what == What::kWorkspace) continue;
+    Hide(path);
+  }
+  if (mounts_.at("/").what == What::kCow) Set(What::kReadOnly, "/sys", "/sys");
+  // A rule about the workspace's own path would take the workspace away.
+  Set(What::kWorkspace, facts_.workspace, facts_.view);
+}
+
+// The mount that `path` is in, itself left out; never null, since there is one for "/".
+const SandboxMount* Builder::Enclosing(const std::string& path) const {
+  const SandboxMount* found = nullptr;
+  for (const auto& [point, mount] : mounts_) {
+    if (point != path && IsAtOrBelow(path, point)) found = &mount;
+  }
+  return found;
+}
+
+std::vector<SandboxMount> Builder::Finish() {
+  std::vector<SandboxMount> mounts;
+  for (const auto& [path, mount] : mounts_) {
+    const SandboxMount* in = Enclosing(path);
+    // A rename from one mount to another fails, so that none is made where there is no need.
+    const bool same = in != nullptr && mount.what == What::kCow &&
+                      (in->what == What::kCow || in->what == What::kWorkspace);
+    if (!same) mounts.push_back(mount);
+  }
+  return mounts;
+}
+
+}  // namespace
+
+Result<SandboxPlan> MakeSandboxPlan(const SandboxRules& config, const SandboxRules& flags,
+                                    const SandboxFacts& facts) {
+  Builder builder(facts);
+  builder.AddDefaults();
+  AGENTFS_TRY(builder.AddRules(config, false));
+  AGENTFS_TRY(builder.AddRules(flags, true));
+  builder.AddSecrets();
+  SandboxPlan plan;
+  plan.mounts = builder.Finish();
+  plan.network = config.network && flags.network;
+  plan.is_root = facts.is_root;
+  return plan;
+}
+
+bool IsVisible(const SandboxPlan& plan, std::string_view path) {
+  bool visible = false;
+  for (const SandboxMount& mount : plan.mounts) {
+    if (!IsAtOrBelow(path, mount.path)) continue;
+    visible = mount.what != What::kHidden && mount.what != What::kPrivate;
+  }
+  return visible;
+}
+
+}  // namespace agentfs

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a sandboxed command sees at which path: decided here, without touching anything; done by
+// bubblewrap (bubblewrap.h).
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "agentfs/result.h"
+#include "workspace/sandbox_rules.h"
+
+namespace agentfs {
+
+enum class PathKind : uint8_t { kAbsent, kFile, kDirectory };
+
+// What the plan has to know of the host and the workspace.
+struct SandboxFacts {
+  std::string workspace;             // the path that the command finds it at
+  std::string view;                  // where its branch is now
+  std::string host_view;             // where the branch has the host's root
+  std::vector<std::string> secrets;  // hidden at all events: our own state and mounts
+  std::string home;
+  bool is_root = false;
+  std::function<PathKind(const std::string&)> kind_of;
+};
+
+struct SandboxMount {
+  enum class What : uint8_t {
+    kReadOnly,   // the host's own
+    kReal,       // the host's own, writable
+    kWorkspace,  // the branch's view
+    kCow,        // from the branch's view of the host
+    kHidden,
+    kPrivate,  // empty and writable
+    kProc,
+    kDev,
+  };
+  What what = What::kReadOnly;
+  std::string path;
+  std::string source;                    // of what is bound
+  PathKind kind = PathKind::kDirectory;  // of what is hidden
+  uint32_t mode = 0755;                  // of what is private
+  friend bool operator==(const SandboxMount&, const SandboxMount&) = default;
+};
+
+struct SandboxPlan {
+  std::vector<SandboxMount> mounts;  // parents before what is below them
+  bool network = true;
+  bool is_root = false;
+};
+
+// Of several rules about one path `flags` win over `config`; of those about paths in each other the
+// longer path wins; either may cut the network. What config names and is not there is left out;
+// ENOENT for what a flag wants copy-on-write or writable and is not there.
+Result<SandboxPlan> MakeSandboxPlan(const SandboxRules& config, const SandboxRules& flags,
+                                    const SandboxFacts& facts);
+
+// Whether a process in the sandbox finds at `path` what the host has there, changed or not.
+bool IsVisible(const SandboxPlan& plan, std::string_view path);
+
+}  // namespace agentfs

@@ -1,0 +1,305 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// run: what a command sees and may do, and what is left of it.
+#include <gmock/gmock.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <filesystem>
+
+#include "device_for_everybody.h"
+#include "mounted.h"
+
+namespace agentfs {
+namespace {
+
+using testing::EndsWith;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+using testing::StartsWith;
+
+// The workspace `state` over `base`; sessions are mounted in `runtime`.
+class RunCliTest : public MountCliTest {
+ protected:
+  void SetUp() override {
+    MountCliTest::SetUp();
+    if (IsSkipped()) return;
+    if (::access("/usr/bin/bwrap", X_OK) != 0) GTEST_SKIP() << "there is no bubblewrap here";
+    for (const char* name : {"runtime", "home"}) {
+      MakeHostDirectory(name);
+      ASSERT_EQ(::chown(At(name).c_str(), user_, user_), 0);
+    }
+    environment_["XDG_RUNTIME_DIR"] = At("runtime");
+    environment_["HOME"] = At("home");
+    directory_ = At("base");
+  }
+  void TearDown() override { MountCliTest::TearDown(); }
+
+  Outcome Shell(const std::string& text, std::vector<std::string> options = {}) {
+    options.insert(options.begin(), "run");
+    options.insert(options.end(), {"--", "sh", "-c", text});
+    return Try(options);
+  }
+  void MakeHome(const std::string& name, const std::string& content) {
+    const std::filesystem::path path = At("home/" + name);
+    std::filesystem::create_directories(path.parent_path());
+    WriteHost("home/" + name, content);
+    for (auto at = path; at != At("home"); at = at.parent_path()) {
+      ASSERT_EQ(::chown(at.c_str(), user_, user_), 0);
+    }
+  }
+};
+
+class UserRunCliTest : public RunCliTest {
+ protected:
+  UserRunCliTest() { user_ = 65534; }
+  fuse::test::DeviceForEverybody device_;
+};
+
+TEST_F(RunCliTest, ChangesTheBranchAndNotTheBase) {
+  Outcome run = Shell("pwd; cat README; echo mine > README; echo x > new; rm src/a.c");
+  EXPECT_EQ(run.status, 0) << run.err;
+  EXPECT_EQ(run.out, At("base") + "\nread me\n");
+  EXPECT_EQ(ReadHost("base/README"), "read me\n");
+  EXPECT_TRUE(std::filesystem::exists(At("base/src/a.c")));
+  EXPECT_FALSE(std::filesystem::exists(At("base/new")));
+  EXPECT_EQ(Shell("cat README new; ls src").out, "mine\nx\n");
+  EXPECT_EQ(Do({"fs", "cat", "/new"}).out, "x\n");
+}
+
+TEST_F(RunCliTest, EndsWithASummaryThatNamesDeletionsFirst) {
+  Outcome run = Shell("echo x > a-new; rm README");
+  EXPECT_THAT(run.err, HasSubstr("1 deleted, 1 new"));
+  EXPECT_LT(run.err.find("D /README"), run.err.find("A /a-new"));
+  EXPECT_THAT(run.err, HasSubstr("agentfs apply"));
+  EXPECT_THAT(Shell("true").err, HasSubstr("no changes"));
+  EXPECT_THAT(Try({"--quiet", "run", "--", "true"}).err, IsEmpty());
+}
+
+TEST_F(RunCliTest, EveryDeletionIsNamed) {
+  Shell("for i in $(seq 100); do echo > f$i; done");
+  Outcome run = Shell("rm f*; for i in $(seq 100); do echo > g$i; done");
+  for (int i = 1; i <= 100; ++i) {
+    EXPECT_THAT(run.err, HasSubstr("D /f" + std::to_string(i) + "\n"));
+  }
+  EXPECT_THAT(run.err, HasSubstr("... and 80 more"));
+}
+
+TEST_F(RunCliTest, PassesOnTheExitStatusAsAShellDoes) {
+  EXPECT_EQ(Shell("exit 7").status, 7);
+  EXPECT_EQ(Shell("exit 1").status, 1);
+  EXPECT_EQ(Shell("kill -TERM $$").status, 128 + SIGTERM);
+  EXPECT_EQ(Try({"run", "--", "no-such-command"}).status, 127);
+  EXPECT_EQ(Try({"run", "--", "/etc/passwd"}).status, 126);
+}
+
+TEST_F(RunCliTest, StreamsAreTheCommandsOwn) {
+  Outcome run = Try({"--quiet", "run", "--", "sh", "-c", "cat; echo err >&2"}, "from stdin");
+  EXPECT_EQ(run.out, "from stdin");
+  EXPECT_EQ(run.err, "err\n");
+}
+
+TEST_F(RunCliTest, TheCommandKnowsWhereItIs) {
+  Outcome run = Shell("echo $AGENTFS $AGENTFS_WORKSPACE $AGENTFS_BRANCH", {"--branch", "b"});
+  EXPECT_EQ(run.out, "1 " + At("base") + " b\n");
+}
+
+TEST_F(RunCliTest, StartsInTheDirectoryWhereItWasCalled) {
+  directory_ = At("base/src");
+  EXPECT_EQ(Shell("pwd; ls").out, At("base/src") + "\na.c\n");
+  directory_ = At("home");  // in /tmp, which is private
+  EXPECT_EQ(Shell("pwd").out, At("base") + "\n");
+  directory_ = "/usr";
+  EXPECT_EQ(Shell("pwd").out, "/usr\n");
+}
+
+TEST_F(RunCliTest, MakesAWorkspaceWhereThereIsNone) {
+  MakeHostDirectory("fresh");
+  WriteHost("fresh/f", "1");
+  RunOptions options;
+  options.directory = At("fresh");
+  options.environment = environment_;
+  Outcome run = Run({"run", "--", "sh", "-c", "echo 2 > f; ls -A"}, options);
+  EXPECT_EQ(run.status, 0) << run.err;
+  EXPECT_EQ(run.out, "f\n");
+  EXPECT_EQ(ReadHost("fresh/f"), "1");
+  EXPECT_TRUE(std::filesystem::exists(At("fresh/.agentfs/state.db")));
+}
+
+TEST_F(RunCliTest, BranchesAreApartAndStartAtMain) {
+  Shell("echo main > f");
+  EXPECT_EQ(Shell("cat f; echo one > f", {"--branch", "one"}).out, "main\n");
+  EXPECT_EQ(Shell("cat f; echo two > f", {"--branch", "two"}).out, "main\n");
+  EXPECT_EQ(Shell("cat f", {"--branch", "one"}).out, "one\n");
+  EXPECT_EQ(Shell("cat f").out, "main\n");
+}
+
+TEST_F(RunCliTest, ACheckpointIsTakenBeforeEachRunThatFollowsAChange) {
+  Shell("echo 1 > f");
+  Shell("echo 2 > f");
+  Shell("true");
+  Shell("true");
+  const auto snapshots = Do({"snapshot", "list", "--json"}).Json();
+  ASSERT_EQ(snapshots.size(), 3u);
+  EXPECT_THAT(snapshots[1]["message"].get<std::string>(), StartsWith("before run: sh -c"));
+  EXPECT_EQ(Do({"fs", "cat", "/f", "--snapshot", snapshots[1]["name"]}).out, "1\n");
+}
+
+TEST_F(RunCliTest, DiscardDropsWhatThisRunChanged) {
+  Shell("echo 1 > f");
+  Outcome run = Shell("echo 2 > f; echo > g", {"--discard"});
+  EXPECT_EQ(run.status, 0) << run.err;
+  EXPECT_EQ(Shell("cat f; ls g 2>&1 >/dev/null | wc -l").out, "1\n1\n");
+}
+
+TEST_F(RunCliTest, TheHostIsReadOnlyAndTmpPrivate) {
+  Outcome run = Shell(
+      "touch /etc/agentfs-x; touch /usr/agentfs-x; echo x > /tmp/agentfs-x; echo y > /var/tmp/y;"
+      "ls /tmp");
+  EXPECT_THAT(run.err, HasSubstr("Read-only file system"));
+  EXPECT_FALSE(std::filesystem::exists("/etc/agentfs-x"));
+  EXPECT_FALSE(std::filesystem::exists("/usr/agentfs-x"));
+  EXPECT_FALSE(std::filesystem::exists("/tmp/agentfs-x"));
+  EXPECT_THAT(run.out, HasSubstr("agentfs-x"));
+}
+
+TEST_F(RunCliTest, OurOwnStateAndOtherBranchesCannotBeReached) {
+  Shell("echo secret > s", {"--branch", "other"});
+  Outcome run = Shell("ls " + state() + " " + At("runtime") + " .agentfs/snapshots; cat " +
+                      state() + "/config.toml");
+  EXPECT_NE(run.status, 0);
+  EXPECT_THAT(run.out, Not(HasSubstr("state.db")));
+  EXPECT_THAT(run.out, Not(HasSubstr("branches")));
+  EXPECT_THAT(Shell("mount; cat /proc/self/mountinfo").out, Not(HasSubstr("branches/other")));
+}
+
+TEST_F(RunCliTest, AllowedDirectoriesAreReallyWritten) {
+  MakeHostDirectory("out");
+  Outcome run = Shell("echo real > " + At("out/f"), {"--allow", At("out")});
+  EXPECT_EQ(run.status, 0) << run.err;
+  EXPECT_EQ(ReadHost("out/f"), "real\n");
+  Outcome missing = Shell("true", {"--allow", At("nowhere")});
+  EXPECT_EQ(missing.status, 4);
+  EXPECT_THAT(missing.err, HasSubstr(At("nowhere")));
+}
+
+TEST_F(RunCliTest, CowDirectoriesBelongToTheBranch) {
+  MakeHostDirectory("more");
+  WriteHost("more/f", "old");
+  Outcome run = Shell("echo changed > f; echo new > g; mkdir d", {"--cow", At("more")});
+  EXPECT_EQ(run.status, 0) << run.err;
+  const std::string cd = "cd " + At("more") + " && ";
+  run = Shell(cd + "cat f && echo changed > f && echo new > g", {"--cow", At("more")});
+  EXPECT_EQ(run.out, "old") << run.err;
+  EXPECT_THAT(run.err, HasSubstr("outside of the workspace"));
+  EXPECT_EQ(ReadHost("more/f"), "old");
+  EXPECT_EQ(Shell(cd + "cat f g", {"--cow", At("more")}).out, "changed\nnew\n");
+  EXPECT_EQ(Shell(cd + "cat f", {"--cow", At("more"), "--branch", "b"}).out, "changed\n");
+  EXPECT_EQ(Do({"fs", "cat", "/.agentfs/host" + At("more/g")}).out, "new\n");
+}
+
+TEST_F(RunCliTest, TheWholeHostCanBeCow) {
+  Outcome run = Shell(
+      "echo changed > /etc/hostname && mkdir /opt/agentfs-x && echo x > /agentfs-new &&"
+      "cat /etc/hostname && pwd && echo w > w && ls /sys /proc/self > /dev/null",
+      {"--cow", "/"});
+  EXPECT_EQ(run.status, 0) << run.err;
+  EXPECT_EQ(run.out, "changed\n" + At("base") + "\n");
+  EXPECT_FALSE(std::filesystem::exists("/opt/agentfs-x"));
+  EXPECT_FALSE(std::filesystem::exists("/agentfs-new"));
+  EXPECT_EQ(Shell("cat /agentfs-new; ls " + At("base"), {"--cow", "/"}).out, "x\nREADME\nsrc\nw\n");
+}
+
+TEST_F(RunCliTest, HiddenPathsAreEmpty) {
+  MakeHome("secret/key", "private");
+  MakeHome("token", "private");
+  WriteHost("base/.env", "private");
+  Outcome run = Shell("cat ~/secret/key ~/token .env; ls ~/secret",
+                      {"--cow", At("home"), "--hide", At("home/secret"), "--hide", At("home/token"),
+                       "--hide", ".env"});
+  EXPECT_THAT(run.out, IsEmpty());
+  EXPECT_THAT(run.err, HasSubstr("/token: Permission denied"));
+}
+
+TEST_F(RunCliTest, PrivateKeysAreHiddenAndAgentsDirectoriesCow) {
+  for (const char* name : {".ssh/id", ".gnupg/k", ".aws/credentials", ".kube/config", ".netrc",
+                           ".docker/config.json"}) {
+    MakeHome(name, "private");
+  }
+  MakeHome(".claude/settings.json", "old");
+  MakeHome(".bashrc", "plain");
+  const std::string read = "cd ~; cat .ssh/* .gnupg/* .aws/* .kube/* .netrc .docker/config.json;";
+  // The home directory is in /tmp here: it has to be shown first.
+  Outcome run = Shell(read + "cat .claude/settings.json; echo new > .claude/settings.json",
+                      {"--allow", At("home")});
+  EXPECT_EQ(run.out, "old") << run.err;
+  EXPECT_EQ(ReadHost("home/.claude/settings.json"), "old");
+  EXPECT_EQ(Shell("cat ~/.claude/settings.json").out, "new\n");
+  EXPECT_EQ(Shell("cat ~/.ssh/id", {"--allow", At("home/.ssh")}).out, "private");
+}
+
+TEST_F(RunCliTest, ConfigSaysWhatFlagsDoNot) {
+  MakeHostDirectory("real");
+  MakeHome("k", "private");
+  std::string config = ReadHost("state/config.toml");
+  config.replace(config.find("allow = []"), 10, "allow = [\"" + At("real") + "\", \"~\"]");
+  config.replace(config.find("hide = ["), 8, "hide = [\"~/k\",");
+  WriteHost("state/config.toml", config);
+  Outcome run = Shell("echo x > " + At("real/f") + "; cat ~/k");
+  EXPECT_EQ(ReadHost("real/f"), "x\n") << run.err;
+  EXPECT_THAT(run.out, IsEmpty());
+  EXPECT_EQ(Shell("cat ~/k", {"--allow", At("home/k")}).out, "private");
+}
+
+TEST_F(RunCliTest, WithoutNetworkThereIsOnlyLoopback) {
+  EXPECT_EQ(Shell("cat /proc/net/dev | grep -c :", {"--no-net"}).out, "1\n");
+}
+
+TEST_F(RunCliTest, TheServerIsWarmForTheNextRunAndThenLeaves) {
+  Shell("true");
+  const pid_t server = ServerPid();
+  ASSERT_GT(server, 0);
+  Shell("true");
+  EXPECT_EQ(ServerPid(), server);
+  EXPECT_EQ(Do({"umount", "--all"}).status, 0);
+  WaitForEnd(server);
+  EXPECT_THAT(std::filesystem::directory_iterator(At("runtime/agentfs")),
+              std::filesystem::directory_iterator());
+}
+
+TEST_F(RunCliTest, RefusesWhatCannotBeRun) {
+  EXPECT_EQ(Try({"run"}).status, 2);
+  EXPECT_EQ(Try({"run", "--apply", "--discard", "--", "true"}).status, 2);
+  EXPECT_EQ(Shell("true", {"--branch", "-x"}).status, 2);
+  Outcome nested = Shell(std::string(AGENTFS_BINARY) + " run -- true", {"--allow", "/"});
+  EXPECT_EQ(nested.status, 125);
+  environment_["PATH"] = "/nonexistent";
+  Outcome without = Shell("true");
+  EXPECT_EQ(without.status, 125);
+  EXPECT_THAT(without.err, HasSubstr("apt-get install bubblewrap"));
+}
+
+TEST_F(UserRunCliTest, WorksForAnOrdinaryUser) {
+  Outcome run = Shell("id -u; echo mine > README; echo x > new; touch /etc/x");
+  EXPECT_EQ(run.out, "65534\n") << run.err;
+  EXPECT_THAT(run.err, HasSubstr("1 new, 1 modified"));
+  EXPECT_EQ(ReadHost("base/README"), "read me\n");
+  EXPECT_EQ(Shell("cat README new; stat -c %u new").out, "mine\nx\n65534\n");
+  MakeHome(".claude/s", "old");
+  EXPECT_EQ(Shell("cat ~/.claude/s; echo new > ~/.claude/s").out, "old");
+  EXPECT_EQ(Shell("cat ~/.claude/s").out, "new\n");
+  EXPECT_EQ(ReadHost("home/.claude/s"), "old");
+}
+
+TEST_F(UserRunCliTest, TheWholeHostCanBeCowAsFarAsTheUserMay) {
+  Outcome run = Shell("echo x > /etc/hostname; echo y > " + At("home/y") + "; cat " + At("home/y"),
+                      {"--cow", "/", "--cow", At("home")});
+  EXPECT_THAT(run.err, HasSubstr("Permission denied"));
+  EXPECT_EQ(run.out, "y\n") << run.err;
+  EXPECT_FALSE(std::filesystem::exists(At("home/y")));
+}
+
+}  // namespace
+}  // namespace agentfs
