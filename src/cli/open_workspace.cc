@@ -36,8 +36,9 @@ Result<std::unique_ptr<Store>> OpenStore(const Workspace& workspace, Missing mis
 
 // What a branch's view of the host must not lead to: itself, and what is no plain directory.
 std::vector<std::string> CoveredOnHost(const Layout& layout) {
-  std::vector<std::string> covered = {"/proc", "/sys", "/dev", "/run", layout.base,
-                                      std::filesystem::path(layout.database).parent_path()};
+  std::vector<std::string> covered = {
+      "/proc", "/sys",      "/dev",
+      "/run",  layout.base, std::filesystem::path(layout.database).parent_path()};
   for (std::string& place : SessionPlaces()) covered.push_back(std::move(place));
   return covered;
 }

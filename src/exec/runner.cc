@@ -20,7 +20,7 @@
 namespace agentfs {
 namespace {
 
-constexpr int kSignalled = 128;
+constexpr int kEndedBySignal = 128;
 constexpr size_t kMaxWords = 4096;
 
 // The terminal that this process group is in the foreground of.
@@ -192,7 +192,7 @@ Result<int> Follower::Follow() {
       // It may have started and ended before we looked.
       struct pollfd wait = {ours_.channel.get(), POLLIN, 0};
       while (channel_open_ && !started_ && ::poll(&wait, 1, 0) > 0) TakeMessage();
-      return WIFSIGNALED(status) ? kSignalled + WTERMSIG(status) : WEXITSTATUS(status);
+      return WIFSIGNALED(status) ? kEndedBySignal + WTERMSIG(status) : WEXITSTATUS(status);
     }
     if (ended < 0 && errno != EINTR) return ErrnoError();
     struct pollfd waits[] = {{signals_.get(), POLLIN, 0},

@@ -8,7 +8,7 @@
 
 #include <filesystem>
 
-#include "device_for_everybody.h"
+#include "device_mode.h"
 #include "mounted.h"
 
 namespace agentfs {
@@ -55,7 +55,7 @@ class RunCliTest : public MountCliTest {
 class UserRunCliTest : public RunCliTest {
  protected:
   UserRunCliTest() { user_ = 65534; }
-  fuse::test::DeviceForEverybody device_;
+  fuse::test::DeviceMode device_{fuse::test::DeviceMode::kEverybody};
 };
 
 TEST_F(RunCliTest, ChangesTheBranchAndNotTheBase) {

@@ -57,10 +57,9 @@ Result<std::shared_ptr<Tree>> Forest::OpenRef(const Ref& ref) {
   const auto kind = ref.kind == Ref::Kind::kSnapshot ? Tree::Kind::kSnapshot : Tree::Kind::kBranch;
   std::shared_ptr<void> companion;
   if (opened_ && kind == Tree::Kind::kBranch) companion = opened_(ref.name, view);
-  std::shared_ptr<Tree> tree(
-      new Tree(kind, std::move(view), ref.name, origin_, observer_, std::move(companion),
-               std::move(root)),
-      [this](Tree* closed) { Close(closed); });
+  std::shared_ptr<Tree> tree(new Tree(kind, std::move(view), ref.name, origin_, observer_,
+                                      std::move(companion), std::move(root)),
+                             [this](Tree* closed) { Close(closed); });
   slot = tree;
   return tree;
 }

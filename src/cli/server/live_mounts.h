@@ -94,7 +94,7 @@ class LiveMounts final : public control::MountHost {
   BranchSession session_;
   LiveRuns runs_;
   std::atomic<bool> had_bound_ = false;  // a process that is none of the runs'
-  absl::Mutex change_mu_;  // one mounts or unmounts at a time; taken before mu_
+  absl::Mutex change_mu_;                // one mounts or unmounts at a time; taken before mu_
   mutable absl::Mutex mu_;
   std::vector<LivePtr> mounts_ ABSL_GUARDED_BY(mu_);
   bool used_ ABSL_GUARDED_BY(mu_) = false;

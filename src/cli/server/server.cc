@@ -24,7 +24,7 @@ using Clock = std::chrono::steady_clock;
 // Who has left the session's mount point is not told: it is looked at so often.
 constexpr int kSessionPatienceMs = 1000;
 
-sigset_t EndingSignals() {
+sigset_t ServerSignals() {
   sigset_t set;
   ::sigemptyset(&set);
   for (int signal : {SIGTERM, SIGINT, SIGHUP}) ::sigaddset(&set, signal);
@@ -41,7 +41,7 @@ int MillisecondsUntil(Clock::time_point time) {
 }  // namespace
 
 void Server::BlockEndingSignals() {
-  const sigset_t set = EndingSignals();
+  const sigset_t set = ServerSignals();
   ::pthread_sigmask(SIG_BLOCK, &set, nullptr);
   ::signal(SIGPIPE, SIG_IGN);
 }
@@ -53,7 +53,7 @@ Result<std::unique_ptr<Server>> Server::Open(Workspace workspace) {
   workspace.config.volume.watch_base = true;
   AGENTFS_ASSIGN(auto open,
                  OpenWorkspace::Open(std::move(workspace), std::move(**taken), Missing::kFail));
-  const sigset_t set = EndingSignals();
+  const sigset_t set = ServerSignals();
   Fd signals(::signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
   Fd wake(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   if (!signals || !wake) return ErrnoError();
