@@ -136,9 +136,12 @@ Result<void> SaveTree(const Files& files, std::string_view path, std::ostream& o
 
 // What an archive may contain: bytes after decompression (headers too), entries. Exceeding one is
 // EFBIG or EOVERFLOW, and nothing has been changed.
+enum class OutsideLinks : uint8_t { kKeep, kRefuse };
 struct ArchiveLimits {
   uint64_t max_bytes = uint64_t{64} << 30;
   uint64_t max_entries = 10'000'000;
+  // Symbolic links whose target is absolute or, by its names, not below `path`. kRefuse: EINVAL.
+  OutsideLinks outside_links = OutsideLinks::kKeep;
 };
 // Replaces the directory at `path` (or makes it) by the archive's: afterwards it is exactly what
 // was saved, and names that only the base has are gone. Takes tar in all its forms, with zstd or

@@ -162,6 +162,46 @@ void AddDiff(CLI::App& app, Context& context) {
   diff.preparse_callback([&context](size_t) { context.wants_pager = true; });
 }
 
+void AddExport(CLI::App& app, Context& context) {
+  CLI::App& command = AddCommand(app, "export", "Write a branch or snapshot as a tar archive",
+                                 "  agentfs export -o work.tar.zst\n"
+                                 "  agentfs export before-refactor -o old.tar.zst\n"
+                                 "  agentfs export -o - | ssh host tar -x --zstd -C copy");
+  auto options = std::make_shared<ExportOptions>();
+  command.add_option("REF", options->ref, "A branch, a snapshot or base (default: main)")
+      ->type_name("");
+  command.add_option("-o,--output", context.file, "The archive; - is stdout")
+      ->required()
+      ->type_name("FILE");
+  command.add_option("--format", options->format, "tar: pax, compressed with zstd")
+      ->type_name("F")
+      ->check(CLI::IsMember({"tar"}));
+  Choose(command, context, options, RunExport);
+  command.preparse_callback([&context](size_t) { context.file_use = FileUse::kWrite; });
+}
+
+void AddImport(CLI::App& app, Context& context) {
+  CLI::App& command =
+      AddCommand(app, "import", "Make a branch, or a directory of it, what a tar archive holds",
+                 "  agentfs import work.tar.zst\n"
+                 "  agentfs import vendor.tar --to /third_party/vendor\n"
+                 "  ssh host tar -c --zstd -C project . | agentfs import -");
+  auto options = std::make_shared<ImportOptions>();
+  command.add_option("FILE", context.file, "The archive, plain or with zstd; - is stdin")
+      ->required()
+      ->type_name("");
+  command.add_option("--branch", options->branch, "The branch (default: main)")->type_name("B");
+  command.add_option("--to", options->to, "The directory that it replaces (default: /)")
+      ->type_name("PATH");
+  command.add_flag("--keep-links", options->keep_links,
+                   "Take symbolic links that lead outside, too");
+  command.callback([&context, options] {
+    options->file = context.file;
+    context.command = [&context, options] { return RunImport(context, *options); };
+  });
+  command.preparse_callback([&context](size_t) { context.file_use = FileUse::kRead; });
+}
+
 void AddMount(CLI::App& app, Context& context) {
   CLI::App& mount = AddCommand(app, "mount", "Show a branch or a snapshot at a directory",
                                "  agentfs mount /mnt/work\n"
@@ -417,6 +457,8 @@ void Build(CLI::App& app, Context& context) {
   AddUnmount(app, context);
   AddStatus(app, context);
   AddDiff(app, context);
+  AddExport(app, context);
+  AddImport(app, context);
   AddServe(app, context);
   AddFs(app, context);
   AddSnapshot(app, context);

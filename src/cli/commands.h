@@ -50,6 +50,21 @@ struct DiffOptions {
 };
 Result<int> RunDiff(Context& context, const DiffOptions& options);
 
+struct ExportOptions {
+  std::string ref;  // empty: main
+  std::string format = "tar";
+};
+// Writes the archive to the command's file (command_file.h).
+Result<int> RunExport(Context& context, const ExportOptions& options);
+// Says that the command's file is there.
+Result<int> ReportFile(const Context& context, uint64_t size);
+struct ImportOptions {
+  std::string file, branch;
+  std::string to = "/";
+  bool keep_links = false;
+};
+Result<int> RunImport(Context& context, const ImportOptions& options);
+
 struct MountCommand {
   std::string point, branch, snapshot;
   std::string profile = "default";

@@ -15,6 +15,7 @@
 #include "agentfs/result.h"
 #include "agentfs/types.h"
 #include "base/time_text.h"
+#include "cli/command_file.h"
 #include "cli/console.h"
 #include "cli/identity.h"
 
@@ -52,6 +53,9 @@ struct Context {
   std::function<Result<int>()> command;
   Place place = Place::kServer;
   bool wants_pager = false;
+  // The host file that the command reads or writes in place of its stdin (command_file.h).
+  FileUse file_use = FileUse::kNone;
+  std::string file;
   // Set by a session that could not be opened because a server has the workspace by now: the
   // command has done nothing, and is to be forwarded.
   bool server_appeared = false;

@@ -25,7 +25,7 @@ struct FreeReader {
 class ArchiveReader {
  public:
   ArchiveReader(std::istream& in, const ArchiveLimits& limits, const std::stop_token& stop)
-      : source_(in, limits.max_bytes, stop) {}
+      : source_(in, limits.max_bytes, stop), outside_links_(limits.outside_links) {}
 
   // Reads the whole archive into `builder`.
   Result<void> ReadInto(TreeBuilder& builder);
@@ -40,6 +40,7 @@ class ArchiveReader {
   static la_ssize_t OnRead(archive* reader, void* self, const void** bytes);
 
   ArchiveSource source_;
+  const OutsideLinks outside_links_;
   Result<void> source_state_;
   std::unique_ptr<archive, FreeReader> archive_;
 };
@@ -147,6 +148,9 @@ Result<void> ArchiveReader::AddEntry(TreeBuilder& builder, archive_entry* entry)
     case AE_IFLNK: {
       const char* target = archive_entry_symlink(entry);
       if (!target) return Error(EILSEQ, "a link whose target cannot be read");
+      if (outside_links_ == OutsideLinks::kRefuse && LeadsOutside(name, target)) {
+        return Error(EINVAL, std::string("a symbolic link that leads outside, to ") + target);
+      }
       return builder.AddSymlink(name, target, metadata);
     }
     case AE_IFREG:

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/files/archive_names.h"
 
+#include <algorithm>
+
 namespace agentfs {
 namespace {
 
@@ -27,6 +29,24 @@ std::string DecodeXattrName(std::string_view name) {
     i += 2;
   }
   return decoded;
+}
+
+bool LeadsOutside(std::string_view name, std::string_view target) {
+  if (target.starts_with('/')) return true;
+  int depth = -1;  // of the directory that holds the link, then of what the target names
+  const auto walk = [&depth](std::string_view path) {
+    while (!path.empty()) {
+      const std::string_view part = path.substr(0, path.find('/'));
+      path.remove_prefix(std::min(path.size(), part.size() + 1));
+      if (part == "..") {
+        if (--depth < 0) return false;
+      } else if (!part.empty() && part != ".") {
+        ++depth;
+      }
+    }
+    return true;
+  };
+  return !walk(name) || !walk(target);
 }
 
 ThreadLocale::ThreadLocale(const char* name)

@@ -17,6 +17,10 @@ inline constexpr std::string_view kSocketMark = "agentfs.socket";
 // there. (libarchive writes it so, as GNU tar does, but gives it back as it stands.)
 std::string DecodeXattrName(std::string_view name);
 
+// Whether a symbolic link `name` of a tree leads out of it, by the names alone: nothing is
+// followed.
+bool LeadsOutside(std::string_view name, std::string_view target);
+
 // libarchive converts names by the thread's locale, whatever the process has set. While this lives,
 // the thread has the one given here. Names come through as the bytes that they are when they are
 //   written under kWriteLocale: UTF-8 as it is, other bytes marked as such (hdrcharset=BINARY);
