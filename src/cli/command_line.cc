@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "cli/commands.h"
+#include "cli/completion.h"
 #include "cli/fs_commands.h"
 #include "cli/server/server.h"
 
@@ -421,6 +422,55 @@ void AddFs(CLI::App& app, Context& context) {
   AddMoving(add);
 }
 
+void AddDoctor(CLI::App& app, Context& context) {
+  CLI::App& doctor = AddCommand(
+      app, "doctor", "Try what this machine can do; exit status 1 if commands cannot be run",
+      "  agentfs doctor\n  agentfs doctor --json");
+  doctor.callback([&context] {
+    context.command = [&context] { return RunDoctor(context); };
+    context.place = Place::kClient;
+  });
+}
+
+std::string FirstSentence(const std::string& text) { return text.substr(0, text.find('\n')); }
+
+void CollectPlaces(const CLI::App& app, const std::string& place,
+                   std::vector<CompletionPlace>& places) {
+  const size_t at = places.size();
+  places.push_back({place, {}, {}});
+  for (const CLI::Option* option : app.get_options()) {
+    for (const std::string& name : option->get_lnames()) {
+      places[at].options.push_back({"--" + name, FirstSentence(option->get_description())});
+    }
+  }
+  for (const CLI::App* command : app.get_subcommands([](const CLI::App* each) {
+         return !each->get_group().empty();  // the others are for ourselves
+       })) {
+    places[at].commands.push_back({command->get_name(), FirstSentence(command->get_description())});
+    CollectPlaces(*command, place + " " + command->get_name(), places);
+  }
+}
+
+void AddCompletion(CLI::App& app, Context& context) {
+  CLI::App& completion =
+      AddCommand(app, "completion", "Print a script that completes command lines",
+                 "  source <(agentfs completion bash)\n"
+                 "  agentfs completion zsh > ~/.zfunc/_agentfs\n"
+                 "  agentfs completion fish | source");
+  auto shell = std::make_shared<std::string>();
+  completion.add_option("SHELL", *shell, "bash, zsh or fish")->required()->type_name("");
+  completion.callback([&app, &context, shell] {
+    std::vector<CompletionPlace> places;
+    CollectPlaces(app, "", places);
+    context.command = [&context, script = RenderCompletion(*shell, places)]() -> Result<int> {
+      if (!script.ok()) return script.error();
+      AGENTFS_TRY(context.Print(*script));
+      return kDone;
+    };
+    context.place = Place::kClient;
+  });
+}
+
 void AddVersion(CLI::App& app, Context& context) {
   CLI::App& version = AddCommand(app, "version", "Print the version", "");
   version.callback([&context] {
@@ -465,6 +515,8 @@ void Build(CLI::App& app, Context& context) {
   AddBranch(app, context);
   AddGc(app, context);
   AddFsck(app, context);
+  AddDoctor(app, context);
+  AddCompletion(app, context);
   AddVersion(app, context);
 }
 

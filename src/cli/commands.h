@@ -90,6 +90,7 @@ struct SummaryOptions {
 };
 Result<int> RunSummary(Context& context, const SummaryOptions& options);
 
+Result<int> RunDoctor(Context& context);
 Result<int> RunStatus(Context& context);
 Result<int> RunGc(Context& context);
 enum class Repair : bool { kNo, kYes };

@@ -13,6 +13,10 @@ using What = SandboxMount::What;
 constexpr std::array<std::string_view, 4> kResolvers = {"/run/systemd/resolve", "/run/resolvconf",
                                                         "/run/NetworkManager", "/run/nscd"};
 
+// Root could change the whole machine through these; bubblewrap covers only some of them.
+constexpr std::array<std::string_view, 3> kKernelSettings = {"/proc/fs", "/proc/sys",
+                                                             "/proc/sysrq-trigger"};
+
 bool IsAtOrBelow(std::string_view path, std::string_view top) {
   if (top == "/") return true;
   return path.starts_with(top) && (path.size() == top.size() || path[top.size()] == '/');
@@ -54,6 +58,11 @@ void Builder::AddDefaults() {
   Set(What::kReadOnly, "/", "/");
   Set(What::kDev, "/dev");
   Set(What::kProc, "/proc");
+  for (std::string_view path : kKernelSettings) {
+    if (facts_.is_root && facts_.kind_of(std::string(path)) != PathKind::kAbsent) {
+      Set(What::kReadOnly, std::string(path), std::string(path));
+    }
+  }
   Set(What::kPrivate, "/run");
   for (std::string_view path : kResolvers) {
     if (facts_.kind_of(std::string(path)) != PathKind::kAbsent) {

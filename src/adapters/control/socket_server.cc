@@ -11,6 +11,7 @@
 
 #include "adapters/control/json.h"
 #include "adapters/control/message.h"
+#include "sys/nested_process.h"
 
 namespace agentfs::control {
 namespace {
@@ -159,7 +160,11 @@ void SocketServer::Serve(Connection& connection) {
 void SocketServer::Converse(Connection& connection) {
   const int socket = connection.socket.get();
   auto credentials = PeerOf(socket);
-  if (credentials.ok() && MayConnect(*credentials)) {
+  if (credentials.ok() && IsInNestedNamespace(credentials->pid)) {
+    (void)WriteMessage(
+        socket, ControlService::Answer(Error(EPERM, "a process in a sandbox cannot give orders",
+                                             "ask from outside of it")));
+  } else if (credentials.ok() && MayConnect(*credentials)) {
     Peer peer;
     peer.uid = credentials->uid;
     peer.gid = credentials->gid;
