@@ -4,7 +4,7 @@
 
 prefix ?= /usr/local
 
-.PHONY: all test bench bench-mount asan tsan format format-check tidy layers install clean help
+.PHONY: all test bench bench-mount asan tsan bench-run format format-check tidy layers install package clean help
 
 all: ## the program, optimised: build/release/bin/agentfs
 	@tools/install-deps build
@@ -24,6 +24,11 @@ bench-mount: ## compare a mount with the disk, overlayfs and fuse-overlayfs (ARG
 	@tools/install-deps bench-mount
 	@tools/build release agentfs
 	@python3 -B bench/mount $(ARGS)
+
+bench-run: ## how long agentfs run takes to start and end
+	@tools/install-deps build
+	@tools/build release agentfs
+	@python3 -B bench/sandbox $(ARGS)
 
 asan: ## the tests with AddressSanitizer and UndefinedBehaviorSanitizer
 	@tools/install-deps test
@@ -50,8 +55,16 @@ tidy: ## clang-tidy and clang's thread-safety analysis
 layers: ## fail on an include against the direction of the folders
 	@tools/check_layers
 
-install: all ## into $(DESTDIR)$(prefix)
+install: ## into $(DESTDIR)$(prefix): program, manual, completions, library
+	@tools/install-deps build
+	@tools/build release
 	cmake --install build/release --prefix $(prefix)
+
+package: ## the Debian package: build/release/agentfs_*.deb, tried out in a directory of its own
+	@tools/install-deps build
+	@tools/build release
+	@cd build/release && cpack -G DEB
+	@tools/check_package build/release
 
 clean: ## remove everything built
 	rm -rf build
