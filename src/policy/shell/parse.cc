@@ -48,12 +48,6 @@ void Parser::GoBack(const Mark& mark) {
   pending_ = mark.pending;
 }
 
-Script ParseNested(std::string_view text, ParseState& state) {
-  Parser parser(text, state);
-  parser.own_source_ = false;
-  return parser.ParseAll();
-}
-
 Result<Script> ParseScript(std::string_view text) {
   if (text.size() > kMaxTextBytes) return Error(EINVAL, "the script is too long");
   if (text.find('\0') != std::string_view::npos) return Error(EINVAL, "the script has a NUL byte");

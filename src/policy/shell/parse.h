@@ -14,8 +14,7 @@ namespace agentfs::shell {
 inline constexpr size_t kMaxTextBytes = 1 << 20;
 inline constexpr int kMaxDepth = 64;
 
-// EINVAL, with what is wrong and where, for what is no complete script. Command::source points into
-// `text`, which must outlive the result; where it cannot, it is empty.
+// EINVAL, with what is wrong and where, for what is no complete script.
 Result<Script> ParseScript(std::string_view text);
 
 }  // namespace agentfs::shell

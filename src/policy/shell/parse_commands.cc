@@ -128,11 +128,8 @@ bool Parser::TakeTime() {
 
 Command Parser::ParseCommand() {
   SkipBlanks();
-  const size_t begin = position_;
   auto compound = ParseCompound();
-  Command command = compound ? std::move(*compound) : ParseSimple();
-  if (own_source_ && !failed()) command.source = text_.substr(begin, position_ - begin);
-  return command;
+  return compound ? std::move(*compound) : ParseSimple();
 }
 
 bool Parser::AtWord() const {

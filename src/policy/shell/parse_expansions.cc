@@ -123,7 +123,7 @@ void Parser::ReadBackquotes(WordBuilder& out, Quotes quotes) {
   }
   if (at >= text_.size()) return Fail("a ` is not closed");
   Advance(at + 1 - position_);
-  out.word.substitutions.push_back(ParseNested(inside, state_));
+  out.word.substitutions.push_back(Parser(inside, state_).ParseAll());
   if (failed()) return Fail("");
   FinishExpansion(out, begin);
 }

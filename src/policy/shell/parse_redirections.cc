@@ -143,7 +143,6 @@ std::string Parser::ReadHereDoc(const std::string& delimiter, bool strip_tabs) {
 }
 
 Word Parser::ParseHereContent() {
-  own_source_ = false;
   Level level(*this);
   WordBuilder out;
   while (!AtEnd()) ReadQuotedPart(out, Quotes::kHere);

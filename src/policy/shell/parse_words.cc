@@ -8,7 +8,10 @@
 namespace agentfs::shell {
 namespace {
 
-bool IsPatternByte(char c) { return c == '*' || c == '?' || c == '['; }
+// Whether a byte makes a pattern of a word: a bracket does when it closes.
+bool MakesPattern(char c, const std::string& before) {
+  return c == '*' || c == '?' || (c == ']' && before.find('[') != std::string::npos);
+}
 
 }  // namespace
 
@@ -52,7 +55,7 @@ bool Parser::ReadWordPart(WordBuilder& out) {
   } else if (c == '`') {
     ReadBackquotes(out, Quotes::kNone);
   } else {
-    out.word.pattern |= IsPatternByte(c);
+    out.word.pattern |= MakesPattern(c, out.word.text);
     out.Append(std::string_view(&c, 1), true);
     Advance();
   }

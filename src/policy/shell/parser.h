@@ -165,14 +165,8 @@ class Parser {
   const std::string_view text_;
   ParseState& state_;
   size_t position_ = 0;
-  bool own_source_ = true;  // whether Command::source may point into the text
   std::vector<PendingHereDoc> pending_;
-
-  friend Script ParseNested(std::string_view text, ParseState& state);
 };
-
-// A script whose text does not outlive the parser.
-Script ParseNested(std::string_view text, ParseState& state);
 
 inline bool IsNameStart(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';

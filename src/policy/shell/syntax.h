@@ -58,7 +58,6 @@ struct Command {
   std::vector<Word> words;
   std::vector<Redirection> redirections;
   std::vector<Script> bodies;
-  std::string_view source;  // as written, of the text that was parsed; not of nested backquotes
 };
 
 // Commands that are connected by pipes.

@@ -197,15 +197,5 @@ TEST(ParseTest, NestingIsBounded) {
   }
 }
 
-TEST(ParseTest, TheSourceIsWhatWasWritten) {
-  const std::string text = "a b | (c  d) >e; `f`";
-  const Script script = ParseScript(text).value();
-  ASSERT_EQ(script.pipelines.size(), 2u);
-  EXPECT_EQ(script.pipelines[0].commands[0].source, "a b ");
-  EXPECT_EQ(script.pipelines[0].commands[1].source, "(c  d) >e");
-  const Word& word = script.pipelines[1].commands[0].words[0];
-  EXPECT_EQ(word.substitutions[0].pipelines[0].commands[0].source, "");
-}
-
 }  // namespace
 }  // namespace agentfs::shell
