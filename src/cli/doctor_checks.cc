@@ -15,6 +15,7 @@
 #include <fstream>
 
 #include "adapters/fuse/mount.h"
+#include "adapters/fuse/transport/mount_helper.h"
 #include "agentfs/stores.h"
 #include "exec/bubblewrap.h"
 #include "sys/fd.h"
@@ -157,7 +158,12 @@ Finding CheckRing(const fuse::Mount& mount) {
 
 void AddMountFindings(std::vector<Finding>& findings) {
   auto trial = TrialMount::Start(fuse::Profile::kDefault);
-  if (!trial.ok()) return findings.push_back(Lacking("FUSE mount", trial.error()));
+  if (!trial.ok()) {
+    findings.push_back(Lacking("FUSE mount", trial.error()));
+    // Then it is done in a namespace of the server's own.
+    if (!fuse::HasMountHelper()) findings.back().state = State::kLess;
+    return;
+  }
   const fuse::Mount& mount = (*trial)->mount();
   std::string features;
   for (fuse::Feature feature : fuse::AllFeatures()) {
@@ -175,16 +181,9 @@ Finding CheckPassthrough() {
 }
 
 Finding CheckHelper() {
-  const char* path = std::getenv("PATH");
-  std::string_view rest = path ? path : "/usr/bin:/bin";
-  while (!rest.empty()) {
-    const size_t end = std::min(rest.find(':'), rest.size());
-    const std::string program = std::string(rest.substr(0, end)) + "/fusermount3";
-    rest.remove_prefix(std::min(end + 1, rest.size()));
-    if (::access(program.c_str(), X_OK) == 0) return {"fusermount3", State::kGood, program, ""};
-  }
-  return {"fusermount3", ::geteuid() == 0 ? State::kLess : State::kMissing,
-          "not installed: only root can mount", "install it: apt-get install fuse3"};
+  if (fuse::HasMountHelper()) return {"fusermount3", State::kGood, "installed", ""};
+  return {"fusermount3", State::kLess, "not installed: users can run commands, and mount nothing",
+          "install it: apt-get install fuse3"};
 }
 
 Finding CheckReflink(const std::string& state) {

@@ -61,6 +61,13 @@ std::string SourceOfMount(const std::string& path) {
   return source;
 }
 
+// There a view covers the workspace, its state included.
+bool IsInSandbox(const std::string& path) {
+  struct statfs fs;
+  return Environment("AGENTFS") == "1" && ::statfs(path.c_str(), &fs) == 0 &&
+         fs.f_type == FUSE_SUPER_MAGIC;
+}
+
 }  // namespace
 
 Result<Workspace> LocateWorkspace(const Context& context) {
@@ -71,6 +78,10 @@ Result<Workspace> LocateWorkspace(const Context& context) {
   hint.current_directory = std::filesystem::current_path(ignored);
   AGENTFS_ASSIGN(WorkspacePlace place, FindWorkspace(hint));
   const std::string source = SourceOfMount(place.path);
+  if (source == place.path && IsInSandbox(place.path)) {
+    return Error(EPERM, "this is inside of a sandbox of agentfs",
+                 "its commands work outside of it");
+  }
   if (source != place.path) {
     hint.option = source;
     AGENTFS_ASSIGN(place, FindWorkspace(hint));

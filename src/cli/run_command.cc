@@ -17,6 +17,7 @@
 #include "cli/server/start.h"
 #include "exec/bubblewrap.h"
 #include "exec/runner.h"
+#include "sys/own_namespace.h"
 
 namespace agentfs::cli {
 namespace {
@@ -113,11 +114,13 @@ Result<control::RunState> Begin(control::ControlClient& client, const RunCommand
   run.created = begun.value("created", false);
   run.checkpoint = begun.value("checkpoint", std::string());
   run.session = begun.value("session", std::string());
+  run.namespaces_of = begun.value("namespaces_of", uint32_t{0});
   return run;
 }
 
 Result<int> RunInside(const Workspace& workspace, const RunCommand& asked,
                       const control::RunState& run, const std::string& bubblewrap) {
+  if (run.namespaces_of != 0) AGENTFS_TRY(JoinNamespacesOf(run.namespaces_of));
   const SandboxFacts facts = FactsOf(workspace, run);
   SandboxRules flags;
   flags.cow = Absolute(asked.cow);

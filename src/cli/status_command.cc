@@ -83,6 +83,12 @@ Result<void> PrintStatus(const Context& context, const Json& status) {
   }
   AGENTFS_TRY(context.Print(text + "\n"));
   AGENTFS_TRY(PrintBranches(context, status["branches"]));
+  text = status["runs"].empty() ? "" : "\nruns\n";
+  for (const Json& run : status["runs"]) {
+    text += fmt::format("  branch {}, process {}: {}\n", Text(run["branch"]), Text(run["pid"]),
+                        Text(run["command"]));
+  }
+  AGENTFS_TRY(context.Print(text));
   text = status["mounts"].empty() ? "" : "\nmounts\n";
   for (const Json& mount : status["mounts"]) text += MountText(mount);
   text += status["processes"].empty() ? "" : "\nprocesses\n";

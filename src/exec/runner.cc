@@ -13,6 +13,7 @@
 
 #include "exec/bubblewrap.h"
 #include "exec/inner.h"
+#include "exec/inner_program.h"
 #include "exec/signals.h"
 #include "exec/terminal_filter.h"
 #include "sys/fd.h"
@@ -56,7 +57,7 @@ Result<std::pair<Ours, Handed>> MakeDescriptors() {
   if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) return ErrnoError();
   ours.channel = Fd(ends[0]);
   handed.channel = Fd(ends[1]);
-  AGENTFS_ASSIGN(handed.program, OpenAt(AT_FDCWD, "/proc/self/exe", O_RDONLY));
+  AGENTFS_ASSIGN(handed.program, OpenInnerProgram());
   AGENTFS_ASSIGN(handed.filter, MakeTerminalFilter());
   handed.error = Fd(::fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3));
   if (!handed.error) {

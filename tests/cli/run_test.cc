@@ -39,7 +39,7 @@ class RunCliTest : public MountCliTest {
 
   Outcome Shell(const std::string& text, std::vector<std::string> options = {}) {
     options.insert(options.begin(), "run");
-    options.insert(options.end(), {"--", "sh", "-c", text});
+    options.insert(options.end(), {"--", "/bin/sh", "-c", text});
     return Try(options);
   }
   void MakeHome(const std::string& name, const std::string& content) {
@@ -143,7 +143,7 @@ TEST_F(RunCliTest, ACheckpointIsTakenBeforeEachRunThatFollowsAChange) {
   Shell("true");
   const auto snapshots = Do({"snapshot", "list", "--json"}).Json();
   ASSERT_EQ(snapshots.size(), 3u);
-  EXPECT_THAT(snapshots[1]["message"].get<std::string>(), StartsWith("before run: sh -c"));
+  EXPECT_THAT(snapshots[1]["message"].get<std::string>(), StartsWith("before run: /bin/sh -c"));
   EXPECT_EQ(Do({"fs", "cat", "/f", "--snapshot", snapshots[1]["name"]}).out, "1\n");
 }
 
@@ -291,6 +291,23 @@ TEST_F(UserRunCliTest, WorksForAnOrdinaryUser) {
   EXPECT_EQ(Shell("cat ~/.claude/s; echo new > ~/.claude/s").out, "old");
   EXPECT_EQ(Shell("cat ~/.claude/s").out, "new\n");
   EXPECT_EQ(ReadHost("home/.claude/s"), "old");
+}
+
+TEST_F(UserRunCliTest, WorksWithoutFusermount) {
+  // A directory of programs that has no fusermount3.
+  MakeHostDirectory("bin");
+  for (const char* program : {"bwrap", "sh", "cat", "ls", "id"}) {
+    ASSERT_EQ(::symlink(("/usr/bin/" + std::string(program)).c_str(),
+                        At("bin/" + std::string(program)).c_str()),
+              0);
+  }
+  environment_["PATH"] = At("bin");
+  Outcome run = Shell("/usr/bin/id -u; echo x > new; /usr/bin/cat README; echo y > /etc/x");
+  EXPECT_EQ(run.out, "65534\nread me\n") << run.err;
+  EXPECT_EQ(Shell("/usr/bin/cat new").out, "x\n");
+  EXPECT_FALSE(std::filesystem::exists(At("base/new")));
+  EXPECT_EQ(Do({"fs", "cat", "/new"}).out, "x\n");
+  EXPECT_THAT(Try({"mount", At("mnt")}).err, HasSubstr("fuse3"));
 }
 
 TEST_F(UserRunCliTest, TheWholeHostCanBeCowAsFarAsTheUserMay) {

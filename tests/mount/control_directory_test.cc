@@ -136,7 +136,7 @@ TEST_F(ControlDirectoryTest, ASessionShowsAllBranches) {
   MountRigOptions options;
   options.all_branches = true;
   Start(Base::kYes, options);
-  EXPECT_EQ(Run("ls"), "branches\nsnapshots\n");
+  EXPECT_EQ(Run("ls"), "branches\nhost\nsnapshots\n");
   EXPECT_EQ(Run("ls branches"), "main\n");
   EXPECT_FALSE(Exists("branches/feature/x"));
   ASSERT_TRUE(volume().CreateBranch("feature/x", "main").ok());

@@ -71,6 +71,8 @@ struct RunState {
   std::string branch;
   bool created = false;    // the branch
   std::string checkpoint;  // the snapshot of what was there before
+  // Not 0: the process whose namespaces have to be joined to see that.
+  uint32_t namespaces_of = 0;
   // Where all branches are mounted: branches/NAME, and host/NAME for the host's root.
   std::string session;
 };

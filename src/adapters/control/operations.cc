@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "adapters/control/operations.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 
+#include "sys/own_namespace.h"
 #include "workspace/checkpoint.h"
 
 namespace agentfs::control {
@@ -98,6 +101,7 @@ Result<RunState> Operations::BeginRun(RunRequest request) {
                  TakeCheckpoint(volume_, request.branch, CheckpointFor::kRun, request.command));
   state.checkpoint = before.name;
   AGENTFS_ASSIGN(state.session, mounts_->BeginRun(request));
+  if (IsInOwnNamespace()) state.namespaces_of = static_cast<uint32_t>(::getpid());
   return state;
 }
 

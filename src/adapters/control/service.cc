@@ -418,6 +418,7 @@ Result<Json> RequestRun::RunBegin() {
               {"created", state.created},
               {"checkpoint", state.checkpoint},
               {"session", state.session},
+              {"namespaces_of", state.namespaces_of},
               {"uid", ::geteuid()}};
 }
 

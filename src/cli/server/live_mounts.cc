@@ -15,6 +15,7 @@
 #include "cli/server/mount_rules.h"
 #include "sys/fd.h"
 #include "sys/mount_table.h"
+#include "sys/own_namespace.h"
 #include "sys/path_users.h"
 #include "sys/shared_mappings.h"
 
@@ -72,6 +73,10 @@ MountState StateOf(const MountRequest& request, const fuse::Mount& mount) {
 
 // The mount appears where the server is, which must be where the client looks.
 Result<void> CheckSameNamespace(uint32_t pid) {
+  if (IsInOwnNamespace()) {
+    return Error(EPERM, "without fusermount3 nothing can be mounted for others to see",
+                 "install the package fuse3; 'agentfs run' works without it");
+  }
   struct stat own, client;
   const std::string other = fmt::format("/proc/{}/ns/mnt", pid);
   if (::stat("/proc/self/ns/mnt", &own) != 0 || ::stat(other.c_str(), &client) != 0) return Ok();
@@ -281,7 +286,7 @@ std::vector<MountUser> LiveMounts::Users(std::string_view point) {
 }
 
 Result<std::string> LiveMounts::BeginRun(const control::RunRequest& request) {
-  AGENTFS_TRY(CheckSameNamespace(request.pid));
+  if (!IsInOwnNamespace()) AGENTFS_TRY(CheckSameNamespace(request.pid));
   AGENTFS_ASSIGN(auto view, volume_.OpenBranch(request.branch));
   AGENTFS_ASSIGN(std::string root, SessionRoot());
   runs_.Add(request, std::move(view));

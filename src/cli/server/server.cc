@@ -12,9 +12,11 @@
 #include <chrono>
 #include <nlohmann/json.hpp>
 
+#include "adapters/fuse/transport/mount_helper.h"
 #include "cli/command_line.h"
 #include "cli/server/lock_or_server.h"
 #include "cli/workspace_json.h"
+#include "sys/own_namespace.h"
 
 namespace agentfs::cli {
 namespace {
@@ -201,6 +203,8 @@ std::string ErrorText(const Error& error) { return control::ControlService::Answ
 
 Result<int> RunServe(Context& context, const ServeOptions& options) {
   Server::BlockEndingSignals();
+  // Where users may not have namespaces either, mounting says what is missing.
+  if (::geteuid() != 0 && !fuse::HasMountHelper()) (void)EnterOwnNamespace();
   auto server = [&]() -> Result<std::unique_ptr<Server>> {
     AGENTFS_ASSIGN(Workspace workspace, LocateWorkspace(context));
     return Server::Open(std::move(workspace));

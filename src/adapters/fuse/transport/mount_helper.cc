@@ -8,8 +8,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
+#include <cstdlib>
 #include <cstring>
 #include <string_view>
 #include <vector>
@@ -197,6 +199,18 @@ std::string OptionsFor(const MountOptions& options) {
 }
 
 }  // namespace
+
+bool HasMountHelper() {
+  const char* variable = std::getenv("PATH");
+  std::string_view rest = variable ? variable : "/usr/bin:/bin";
+  while (!rest.empty()) {
+    const size_t end = std::min(rest.find(':'), rest.size());
+    const std::string program = std::string(rest.substr(0, end)) + "/" + kHelper;
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+    if (::access(program.c_str(), X_OK) == 0) return true;
+  }
+  return false;
+}
 
 Result<Fd> MountWithHelper(const std::string& target, const MountOptions& options) {
   AGENTFS_ASSIGN(Pair channel, MakeChannel());

@@ -12,6 +12,9 @@
 
 namespace agentfs::fuse {
 
+// Whether it is installed.
+bool HasMountHelper();
+
 // The descriptor of /dev/fuse. ENOENT if the helper is not installed; else the error that its
 // words stand for, with them as the message.
 Result<Fd> MountWithHelper(const std::string& target, const MountOptions& options);
