@@ -3,8 +3,10 @@
 
 #include <fcntl.h>
 #include <fmt/core.h>
+#include <sys/ioctl.h>
 #include <sys/sysmacros.h>
 
+#include <cerrno>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
@@ -54,6 +56,36 @@ Fd OpenMapping(const std::string& process, const Mapping& mapping, dev_t device)
   return Fd();
 }
 
+// Without the text of all mappings, which takes long; Linux 6.11.
+struct MappingQuery {
+  uint64_t size = sizeof(MappingQuery);
+  uint64_t flags = 0;
+  uint64_t address = 0;
+  uint64_t start = 0, end = 0, mapping_flags = 0, page_size = 0, offset = 0, inode = 0;
+  uint32_t major = 0, minor = 0;
+  uint32_t name_size = 0, build_id_size = 0;
+  uint64_t name = 0, build_id = 0;
+};
+constexpr unsigned long kQueryMapping = _IOWR('f', 17, MappingQuery);
+constexpr uint64_t kQueryShared = 0x08, kQueryNext = 0x10, kQueryFile = 0x20;
+
+// Whether a process has a file of the filesystem mapped shared, by its open table of mappings. True
+// also where the kernel cannot be asked.
+bool MayMap(int maps, dev_t device) {
+  MappingQuery query;
+  query.flags = kQueryShared | kQueryNext | kQueryFile;
+  while (::ioctl(maps, kQueryMapping, &query) == 0) {
+    if (query.major == major(device) && query.minor == minor(device)) return true;
+    query.address = query.end;
+  }
+  return errno != ENOENT && errno != ESRCH;
+}
+
+bool MayMap(const std::string& process, dev_t device) {
+  auto maps = OpenAt(AT_FDCWD, process + "/maps", O_RDONLY);
+  return maps.ok() && MayMap(maps->get(), device);
+}
+
 }  // namespace
 
 std::vector<Fd> OpenSharedMappings(dev_t device) {
@@ -65,6 +97,7 @@ std::vector<Fd> OpenSharedMappings(dev_t device) {
   for (fs::directory_iterator it("/proc", error), end; !error && it != end; it.increment(error)) {
     const std::string process = it->path();
     if (const char first = it->path().filename().native()[0]; first < '0' || first > '9') continue;
+    if (!MayMap(process, device)) continue;
     std::ifstream maps(process + "/maps");
     for (std::string line; std::getline(maps, line);) {
       Mapping mapping;

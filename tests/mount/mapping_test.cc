@@ -53,6 +53,27 @@ TEST_F(MappingTest, WritesThroughASharedMappingReachTheFile) {
   EXPECT_EQ(Read("f").size(), content.size());
 }
 
+// A new file that is only written is written past the kernel's cache.
+TEST_F(MappingTest, WhoWritesANewFileIsSeenByReadersAndMappings) {
+  Start();
+  const File writer(path("f"), O_WRONLY | O_CREAT | O_EXCL);
+  ASSERT_TRUE(writer.WriteAll(std::string(8192, 'a')));
+  const File other(path("f"), O_RDWR);
+  const Mapping shared(other, 8192, PROT_READ | PROT_WRITE, MAP_SHARED);
+  ASSERT_TRUE(shared.ok());
+  EXPECT_EQ(shared.view(), std::string(8192, 'a'));
+  EXPECT_EQ(::pwrite(writer.fd(), "b", 1, 4096), 1);
+  EXPECT_EQ(shared.data()[4096], 'b');
+  EXPECT_EQ(Read("f")[4096], 'b');
+  // What is stored in the mapping and not yet written is not lost, in the same page too.
+  shared.data()[4097] = 'c';
+  EXPECT_EQ(::pwrite(writer.fd(), "d", 1, 4098), 1);
+  EXPECT_EQ(shared.view().substr(4096, 4), "bcda");
+  EXPECT_EQ(Read("f").substr(4096, 4), "bcda");
+  ASSERT_TRUE(shared.Sync());
+  EXPECT_EQ(Read("f").substr(4096, 4), "bcda");
+}
+
 TEST_F(MappingTest, APrivateMappingKeepsItsWrites) {
   Start();
   Write("f", std::string(8192, 'a'));

@@ -127,7 +127,7 @@ Dispatcher::Answer Dispatcher::MakeSymlink(Request& request) {
 
 // Without a name for a file that has none.
 Dispatcher::Answer Dispatcher::GiveCreated(Request& request, std::string_view name, Found found,
-                                           uint64_t changes) {
+                                           uint64_t changes, uint32_t flags) {
   struct {
     fuse_entry_out entry;
     fuse_open_out open;
@@ -138,7 +138,15 @@ Dispatcher::Answer Dispatcher::GiveCreated(Request& request, std::string_view na
       name.empty() ? Valid(*tree, changes) : ValidEntry(request.inode, name, changes);
   out.entry = ToEntry(inode, found.attr, valid);
   out.open.open_flags = FOPEN_KEEP_CACHE | FOPEN_NOFLUSH;
+  if (WritesPastCache(flags)) out.open.open_flags |= FOPEN_DIRECT_IO;
   return Give(request, out);
+}
+
+// A write into the kernel's cache asks first whether the file has capabilities: a message for each
+// new file, as many as reading the content later takes. Not for logs, which are read on the way.
+bool Dispatcher::WritesPastCache(uint32_t flags) const {
+  return capabilities_.DirectWritesAreSeen() && (flags & O_ACCMODE) == O_WRONLY &&
+         (flags & O_APPEND) == 0;
 }
 
 // Without O_EXCL a file that somebody has made meanwhile will do.
@@ -165,7 +173,7 @@ Dispatcher::Answer Dispatcher::Create(Request& request) {
   caller.umask = in.umask;
   const uint64_t changes = request.inode.tree->foreign_changes();
   AGENTFS_ASSIGN(Found found, CreateOrOpen(request, caller, in, name));
-  return GiveCreated(request, name, std::move(found), changes);
+  return GiveCreated(request, name, std::move(found), changes, in.flags);
 }
 
 Dispatcher::Answer Dispatcher::CreateUnnamed(Request& request) {
@@ -174,7 +182,7 @@ Dispatcher::Answer Dispatcher::CreateUnnamed(Request& request) {
   caller.umask = in.umask;
   const uint64_t changes = request.inode.tree->foreign_changes();
   AGENTFS_ASSIGN(Found made, request.fs().CreateUnnamed(caller, request.node(), in.mode));
-  return GiveCreated(request, "", std::move(made), changes);
+  return GiveCreated(request, "", std::move(made), changes, in.flags);
 }
 
 Dispatcher::Answer Dispatcher::Link(Request& request) {

@@ -100,7 +100,9 @@ class Dispatcher final : public Handler {
   Answer LookupVirtual(Request&, std::string_view name);
   Answer GiveEntry(Request&, std::string_view name, Found found, uint64_t changes);
   Answer GiveRoot(Request&, const std::shared_ptr<Tree>& tree);
-  Answer GiveCreated(Request&, std::string_view name, Found found, uint64_t changes);
+  Answer GiveCreated(Request&, std::string_view name, Found found, uint64_t changes,
+                     uint32_t flags);
+  bool WritesPastCache(uint32_t flags) const;
   Answer GiveAbsent(Request&, std::string_view name, uint64_t changes);
   Answer RenameTo(Request&, uint64_t new_parent, uint32_t flags, std::span<const char> names);
   Result<Found> CreateOrOpen(Request&, const Caller&, const fuse_create_in&, std::string_view name);

@@ -82,6 +82,8 @@ struct Capabilities {
   uint32_t max_readahead = 0;  // bytes
 
   bool Has(Feature f) const { return features.Has(f); }
+  // Whether writes past the kernel's cache drop what others have cached there (Linux 6.6).
+  bool DirectWritesAreSeen() const { return kernel_minor >= 39; }
   // Whether the kernel can be told to look up every entry again (Linux 6.16).
   bool CanExpireAll() const { return minor >= 44; }
 };

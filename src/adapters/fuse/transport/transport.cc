@@ -3,9 +3,7 @@
 
 #include <fcntl.h>
 
-#include <algorithm>
 #include <cerrno>
-#include <thread>
 
 #include "adapters/fuse/transport/device_transport.h"
 #include "adapters/fuse/transport/uring_transport.h"
@@ -14,9 +12,11 @@
 namespace agentfs::fuse {
 namespace {
 
+// One to handle a request and one to wait for the next; more come when all are busy.
+constexpr size_t kFirstThreads = 2;
+
 size_t DeviceThreads(const TransportOptions& options) {
-  if (options.threads != 0) return options.threads;
-  return std::max<size_t>(8, 2 * std::thread::hardware_concurrency());
+  return options.threads != 0 ? options.threads : kFirstThreads;
 }
 
 }  // namespace

@@ -47,8 +47,7 @@ class Transport {
 bool UringIsAvailable();
 
 struct TransportOptions {
-  // Threads of the device; of io_uring: threads of each processor. 0: chosen by the number of
-  // processors, so that a few that are blocked stall nobody.
+  // Threads of the device to begin with; of io_uring: threads of each processor. 0: as is best.
   size_t threads = 0;
 };
 
