@@ -60,6 +60,18 @@ class SocketBranch(Branch):
                              profile=profile)
 
 
+class SessionBranch(SocketBranch):
+    """The same with the server's one mount for all branches, of which a part is bound (run)."""
+
+    def __init__(self, target, name, control, session):
+        super().__init__(target, name, control)
+        self.session = session
+
+    def make(self):
+        self.control.request("branch.create", name=self.name)
+        machine.bind(f"{self.session}/branches/{self.name}", self.root)
+
+
 def ready(branch):
     """Seconds until a process has run in the new branch and seen a file there."""
     started = time.perf_counter()
@@ -72,8 +84,13 @@ def makers(target):
     """Ways to branch: (what, a function from a name to a Branch)."""
     if isinstance(target, targets.Agentfs):
         control = Control(target.state)
-        return {"commands": lambda name: CommandBranch(target, f"c-{name}"),
+        ways = {"commands": lambda name: CommandBranch(target, f"c-{name}"),
                 "socket": lambda name: SocketBranch(target, f"s-{name}", control)}
+        if machine.is_root():
+            # On a connection that is kept, for the server to keep the session.
+            session = control.request("session")["root"]
+            ways["session"] = lambda name: SessionBranch(target, f"n-{name}", control, session)
+        return ways
     kind = CopyBranch if isinstance(target, targets.Native) else OverlayBranch
     return {"commands": lambda name: kind(target, name)}
 
@@ -97,7 +114,8 @@ def many(ways, chosen, count):
     for target in chosen:
         if target.name == "native":
             continue
-        way = ways[target.name].get("socket") or ways[target.name]["commands"]
+        of = ways[target.name]
+        way = of.get("session") or of.get("socket") or of["commands"]
         os.sync()
         before = machine.disk_used(target.directory)
         branches = [way(f"many-{n}") for n in range(count)]
@@ -133,6 +151,9 @@ def measure(chosen, repository, sizes, repetitions, say):
     over_socket = {name: of["socket"] for name, of in one.items() if "socket" in of}
     if over_socket:
         rows.append(time_row("the same over the control socket", over_socket, 5e-3, 2e-3))
+    in_session = {name: of["session"] for name, of in one.items() if "session" in of}
+    if in_session:
+        rows.append(time_row("the same, bound from the session", in_session, 5e-3, 2e-3))
     scale = sizes.branches / 100
     rows.append(time_row(f"{sizes.branches} live branches",
                          {name: seconds for name, (seconds, _) in live.items()},

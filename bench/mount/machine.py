@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Commands, mounts, processes, caches and facts of the machine that is measured."""
+import ctypes
 import os
 import platform
 import re
@@ -16,6 +17,8 @@ ENVIRONMENT = {
     "GIT_CONFIG_NOSYSTEM": "1",
     "GIT_TERMINAL_PROMPT": "0",
 }
+MS_BIND = 4096
+_libc = ctypes.CDLL(None, use_errno=True)
 # What the workloads start; read back after the caches were dropped, so that no target pays for it.
 TOOLS = ("git", "grep", "tar", "make", "sqlite3", "sh", "rm", "cp", "du")
 
@@ -45,6 +48,12 @@ def mounts_below(directory):
         points = [line.split(" ")[4] for line in table]
     points = [re.sub(r"\\([0-7]{3})", lambda m: chr(int(m[1], 8)), point) for point in points]
     return [p for p in reversed(points) if p == directory or p.startswith(directory + "/")]
+
+
+def bind(source, point):
+    """mount --bind, without the time that a program takes to start."""
+    if _libc.mount(os.fsencode(source), os.fsencode(point), None, MS_BIND, None) != 0:
+        raise CommandFailed(f"bind {source}: {os.strerror(ctypes.get_errno())}")
 
 
 def unmount_below(directory):
