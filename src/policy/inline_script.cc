@@ -119,7 +119,7 @@ CategorySet ClassifySed(std::string_view script) { return SedScript(script).Clas
 CategorySet ClassifyAwk(std::string_view script) {
   CategorySet found;
   std::string text(script);
-  for (size_t at; (at = text.find("||")) != std::string::npos;) text.replace(at, 2, "  ");
+  for (size_t at = 0; (at = text.find("||", at)) != std::string::npos;) text.replace(at, 2, "  ");
   if (Contains(text, "system") || Contains(text, "getline") || Contains(text, "|") ||
       Contains(text, "@")) {
     found.Add(Category::kHostEscapeRisk);

@@ -10,6 +10,8 @@ namespace {
 constexpr std::array<std::string_view, 3> kNetworkNames = {"allow", "ask", "deny"};
 constexpr std::array<std::string_view, 3> kOriginNames = {"workspace", "user", "builtin"};
 
+constexpr size_t kMaxReason = 200;
+
 Action ActionOf(Network network) {
   switch (network) {
     case Network::kAllow:
@@ -72,7 +74,9 @@ std::string FullReason(const PartVerdict& verdict) {
   std::string text = verdict.part.Text();
   text += text.empty() ? "" : ": ";
   text += verdict.reason;
-  if (!verdict.part.reasons.empty()) text += " (" + verdict.part.reasons.back() + ")";
+  if (!verdict.part.reasons.empty()) {
+    text += " (" + verdict.part.reasons.back().substr(0, kMaxReason) + ")";
+  }
   return text;
 }
 

@@ -7,6 +7,8 @@
 namespace agentfs::shell {
 namespace {
 
+constexpr size_t kMaxBraceBytes = 4096;
+
 // Text with the mark of each byte: whether it was unquoted.
 struct Marked {
   std::string text, active;
@@ -96,6 +98,35 @@ std::optional<Group> FirstGroup(const Marked& word) {
   return {};
 }
 
+bool HasActive(const Marked& word, char c) {
+  for (size_t at = 0; at < word.text.size(); ++at) {
+    if (word.Is(at, c)) return true;
+  }
+  return false;
+}
+
+bool MayExpand(const Marked& word) {
+  return HasActive(word, '{') &&
+         (HasActive(word, ',') || word.text.find("..") != std::string::npos);
+}
+
+// Whether all braces are of groups that have a choice. What bash makes of others, and of a dollar
+// that may come to stand before a name, is not worth knowing.
+bool IsClean(const Marked& word) {
+  std::vector<std::pair<size_t, bool>> open;  // where, and whether it has a comma
+  for (size_t at = 0; at < word.text.size(); ++at) {
+    if (word.Is(at, '$')) return false;
+    if (word.Is(at, '{')) open.emplace_back(at, false);
+    if (word.Is(at, ',') && !open.empty()) open.back().second = true;
+    if (!word.Is(at, '}')) continue;
+    if (open.empty()) return false;
+    const auto [begin, comma] = open.back();
+    open.pop_back();
+    if (!comma && !Sequence(word.Sub(begin + 1, at))) return false;
+  }
+  return open.empty();
+}
+
 // Whether everything was expanded; what is left over does not count.
 bool Expand(std::vector<Marked> waiting, std::vector<Marked>& done) {
   size_t steps = 4 * kMaxBraceWords;
@@ -108,7 +139,8 @@ bool Expand(std::vector<Marked> waiting, std::vector<Marked>& done) {
       if (done.size() > kMaxBraceWords) return false;
       continue;
     }
-    if (group->choices.empty() || waiting.size() > kMaxBraceWords || --steps == 0) return false;
+    const size_t more = group->choices.size();
+    if (more == 0 || waiting.size() + more > kMaxBraceWords || --steps == 0) return false;
     const Marked before = word.Sub(0, group->begin);
     const Marked after = word.Sub(group->end, word.text.size());
     for (size_t i = group->choices.size(); i-- > 0;) {
@@ -126,11 +158,11 @@ bool Expand(std::vector<Marked> waiting, std::vector<Marked>& done) {
 void ExpandBraces(WordBuilder built, std::vector<Word>& words) {
   Marked whole{built.word.text, built.active};
   std::vector<Marked> done;
-  if (!FirstGroup(whole)) {
+  if (!MayExpand(whole)) {
     words.push_back(std::move(built.word));
     return;
   }
-  if (!Expand({std::move(whole)}, done)) {
+  if (whole.text.size() > kMaxBraceBytes || !IsClean(whole) || !Expand({std::move(whole)}, done)) {
     built.word.literal = false;
     words.push_back(std::move(built.word));
     return;

@@ -12,6 +12,10 @@ namespace {
 // Words that end a list where a command could begin.
 constexpr std::array<std::string_view, 8> kClosers = {"then", "elif", "else", "fi",
                                                       "do",   "done", "esac", "}"};
+// Words that are no commands, but for quotes.
+constexpr std::array<std::string_view, 21> kKeywords = {
+    "!",     "{",  "}",    "[[",   "if",   "then",   "elif", "else",     "fi",     "for", "while",
+    "until", "do", "done", "case", "esac", "select", "in",   "function", "coproc", "]]"};
 // Commands whose operands may be assignments, with arrays.
 constexpr std::array<std::string_view, 5> kDeclarations = {"declare", "typeset", "local", "export",
                                                            "readonly"};
@@ -152,6 +156,11 @@ Command Parser::ParseSimple() {
     } else {
       break;
     }
+  }
+  // With a line's end within it, bash still takes it for a keyword.
+  if (command.assignments.empty() && !command.words.empty() && !command.words[0].quoted &&
+      Has(kKeywords, command.words[0].text)) {
+    Fail("'" + command.words[0].text + "' is out of place");
   }
   const bool empty =
       command.words.empty() && command.assignments.empty() && command.redirections.empty();

@@ -19,6 +19,7 @@ void Parser::FinishExpansion(WordBuilder& out, size_t begin) {
 
 void Parser::ReadDollar(WordBuilder& out, Quotes quotes) {
   const char next = Peek(1);
+  if (next == '\\' && Peek(2) == '\n') return Fail("a line ends within an expansion");
   if (quotes == Quotes::kNone && next == '\'') return ReadAnsiQuotes(out);
   if (quotes == Quotes::kNone && next == '"') {
     Advance();
@@ -33,7 +34,7 @@ void Parser::ReadDollar(WordBuilder& out, Quotes quotes) {
   } else if (IsDigit(next) || IsSpecialParameter(next)) {
     length = 2;
   } else {
-    out.Append("$", false);
+    out.Append("$", quotes == Quotes::kNone);
     return Advance();
   }
   Advance(length);

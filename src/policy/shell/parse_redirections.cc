@@ -9,6 +9,9 @@
 namespace agentfs::shell {
 namespace {
 
+// Here-documents that one line announces.
+constexpr size_t kMaxPending = 64;
+
 struct Operator {
   std::string_view text;
   RedirectionKind kind;
@@ -107,6 +110,7 @@ void Parser::ParseDelimiter(Redirection& redirection, bool strip_tabs) {
   const Word delimiter = ParseWord();
   if (delimiter.text.empty() && !delimiter.quoted) return Fail("a delimiter is missing");
   redirection.target = std::make_shared<Word>();
+  if (pending_.size() >= kMaxPending) return Fail("too many here-documents");
   if (failed()) return;
   pending_.push_back({redirection.target, delimiter.text, strip_tabs, !delimiter.quoted});
 }

@@ -1,20 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Words, quotes, assignments.
+#include <algorithm>
+
 #include "policy/shell/ansi_quotes.h"
 #include "policy/shell/brace_expansion.h"
 #include "policy/shell/parser.h"
 
 namespace agentfs::shell {
-namespace {
-
-// Whether a byte makes a pattern of a word: a bracket does when it closes.
-bool MakesPattern(char c, const std::string& before) {
-  return c == '*' || c == '?' || (c == ']' && before.find('[') != std::string::npos);
-}
-
-}  // namespace
-
 WordBuilder Parser::ReadWord() {
   WordBuilder out;
   out.word.tilde = Peek() == '~';
@@ -55,7 +48,9 @@ bool Parser::ReadWordPart(WordBuilder& out) {
   } else if (c == '`') {
     ReadBackquotes(out, Quotes::kNone);
   } else {
-    out.word.pattern |= MakesPattern(c, out.word.text);
+    out.bracket |= c == '[';
+    // A bracket makes a pattern when it closes.
+    out.word.pattern |= c == '*' || c == '?' || (c == ']' && out.bracket);
     out.Append(std::string_view(&c, 1), true);
     Advance();
   }
@@ -108,10 +103,7 @@ bool Parser::ReadQuotedPart(WordBuilder& out, Quotes quotes) {
 void Parser::ReadEscape(WordBuilder& out, Quotes quotes) {
   const char next = Peek(1);
   if (next == '\n') return Advance(2);
-  if (position_ + 1 >= text_.size()) {
-    out.Append("\\", false);
-    return Advance();
-  }
+  if (position_ + 1 >= text_.size()) return Fail("it ends with a backslash");
   const std::string_view special = quotes == Quotes::kHere ? "$`\\" : "$`\\\"";
   if (quotes != Quotes::kNone && special.find(next) == std::string_view::npos) {
     out.Append("\\", false);
@@ -156,6 +148,9 @@ bool Parser::TakeAssignment(std::vector<Assignment>& assignments) {
   }
   Take("+");
   if (!Take("=")) {
+    // To bash the subscript is one with its word, whatever is in it.
+    const std::string_view read = text_.substr(begin.position, position_ - begin.position);
+    if (std::any_of(read.begin(), read.end(), IsMeta)) Fail("a subscript is out of place");
     GoBack(begin);
     return false;
   }

@@ -29,6 +29,7 @@ struct ParseState {
 struct WordBuilder {
   Word word;
   std::string active;
+  bool bracket = false;  // it has an unquoted [
 
   void Append(std::string_view text, bool is_active) {
     word.text += text;

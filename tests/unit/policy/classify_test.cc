@@ -113,5 +113,40 @@ TEST(ClassifyTest, DepthAndSizeAreBounded) {
   EXPECT_TRUE(classification.categories.Has(Category::kHostEscapeRisk));
 }
 
+// Text of the greatest length that repeats a piece.
+std::string Repeated(const std::string& begin, const std::string& piece, const std::string& end) {
+  std::string text = begin;
+  while (text.size() + piece.size() + end.size() < (1 << 20)) text += piece;
+  return text + end;
+}
+
+TEST(ClassifyTest, LongTextsTakeTimeInProportion) {
+  const Surroundings project = Project();
+  for (const std::string& text : {Repeated("echo ", "]", ""),
+                                  Repeated("echo [", "]", ""),
+                                  Repeated("echo {a", ",a", "}"),
+                                  Repeated("echo ", "{a,b}", ""),
+                                  Repeated("echo ", "{", ""),
+                                  Repeated("a ", "<<a ", "\n"),
+                                  Repeated("", "a=1 <<a ", ""),
+                                  Repeated("awk '", "||", "'"),
+                                  Repeated("awk '", "|", "'"),
+                                  Repeated("sed '", "s/a/b/;", "'"),
+                                  Repeated("", "a[b]=", ""),
+                                  Repeated("", "$((", ""),
+                                  Repeated("echo ", "'", ""),
+                                  Repeated("echo \"", "$x", "\""),
+                                  Repeated("", "a;", ""),
+                                  Repeated("xargs -I{} echo ", "{} ", ""),
+                                  Repeated("cat <<E\n", "x\n", "E\n"),
+                                  Repeated("", "f() { a; }; ", ""),
+                                  Repeated("git ", "-c a=b ", "log"),
+                                  Repeated("parallel ", "{}", ""),
+                                  Repeated("", "{a,b} ", ""),
+                                  Repeated("rm ", "../", "")}) {
+    EXPECT_LE(ClassifyText(text, project).parts.size(), 10'000u) << text.substr(0, 40);
+  }
+}
+
 }  // namespace
 }  // namespace agentfs::policy

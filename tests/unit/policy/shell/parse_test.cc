@@ -136,15 +136,24 @@ TEST(ParseTest, HereDocuments) {
 }
 
 TEST(ParseTest, WhatIsReadTwiceAnnouncesItsHereDocumentsOnce) {
-  ExpectAll({{"a[$(b <<E)]x\n1\nE\nrm\nE\n", "?[a[$(b <<E)]x]*{[b]0<<[1\n]}; [rm]; [E]"},
-             {"((a <<E); b)\n1\nE\nrm\nE\n", "({({[a]0<<[1\n]}; [b]}; [rm]; [E]"}});
+  ExpectAll({{"((a <<E); b)\n1\nE\nrm\nE\n", "({({[a]0<<[1\n]}; [b]}; [rm]; [E]"},
+             {"echo $((a <<E); b)\n1\nE\nrm\nE\n",
+              "[echo]?[$((a <<E); b)]{({[a]0<<[1\n]}; [b]}; [rm]; [E]"}});
+}
+
+TEST(ParseTest, WhatBashReadsInAnotherWayIsAnError) {
+  for (std::string_view text :
+       {"a[$(b)]x", "a[ b ]", "$\\\n(rm)", "echo \"$\\\nx\"", "i\\\nf a", "a\\"}) {
+    EXPECT_EQ(ParseScript(text).code(), EINVAL) << text;
+  }
+  ExpectAll({{"echo {},a} {a}b,c} {$,b}c", "[echo]?[{},a}]?[{a}b,c}]?[{$,b}c]"}});
 }
 
 TEST(ParseTest, BracesBecomeWords) {
   ExpectAll({{"{rm,-rf,/}", "[rm][-rf][/]"},
              {"echo a{b,c{d,e}}f", "[echo][abf][acdf][acef]"},
              {"echo {1..3} {c..a} {1..9..4}", "[echo][1][2][3][c][b][a][1][5][9]"},
-             {"echo {a} '{a,b}' {a,b \"{\"a,b}", "[echo][{a}][{a,b}][{a,b][{a,b}]"},
+             {"echo {a} '{a,b}' {a,b \"{\"a,b}", "[echo][{a}][{a,b}]?[{a,b][{a,b}]"},
              {"echo {1..100000}", "[echo]?[{1..100000}]"},
              {"{$x,b} c", "?[$x]?[b][c]"}});
 }
