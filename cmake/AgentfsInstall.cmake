@@ -30,6 +30,8 @@ configure_package_config_file(cmake/agentfs-config.cmake.in agentfs-config.cmake
 write_basic_package_version_file(agentfs-config-version.cmake COMPATIBILITY SameMinorVersion)
 install(FILES ${CMAKE_BINARY_DIR}/agentfs-config.cmake
   ${CMAKE_BINARY_DIR}/agentfs-config-version.cmake DESTINATION ${package_directory})
+# The file says where it is itself, so that it holds wherever everything is put.
+file(RELATIVE_PATH way_to_prefix /root/${CMAKE_INSTALL_LIBDIR}/pkgconfig /root)
 configure_file(cmake/agentfs.pc.in agentfs.pc @ONLY)
 install(FILES ${CMAKE_BINARY_DIR}/agentfs.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 
