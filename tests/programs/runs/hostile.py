@@ -2,6 +2,7 @@
 """What a command must not be able to do: write outside, read keys, reach processes, other branches
 or our own server."""
 import os
+import subprocess
 
 import runs as shared
 from runs import expect
@@ -47,10 +48,13 @@ def run(runs):
             expect("private key" not in done.stdout, f"{what}: shows the key")
             expect("sandbox cannot be had" not in done.stderr, done.stderr)
     expect(not os.path.exists("/etc/agentfs-hostile"), "it was written to /etc")
-    # A second way to the control socket: the real directory, made visible by somebody.
-    link = runs.scratch.directory("window")
     done = runs.call("run", "--allow", runs.ws, "--", "ls", f"{runs.ws}/.agentfs", env=runs.env)
-    expect("state.db" not in done.stdout, f"--allow of the workspace shows its state: {link}")
+    expect("state.db" not in done.stdout, "--allow of the workspace shows its state")
+    # The server of another workspace, whose socket can be seen, takes no orders from a sandbox.
+    nested = subprocess.run(["unshare", "--pid", "--fork", *runs.command("status")], cwd=runs.ws,
+                            env=runs.env, capture_output=True, text=True, timeout=20, check=False)
+    expect(nested.returncode == 125 and "sandbox" in nested.stderr,
+           f"the server answers a sandbox: {nested.returncode} {nested.stderr}")
 
 
 shared.main(run)
