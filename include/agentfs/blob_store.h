@@ -42,6 +42,15 @@ class BlobStore {
   virtual Result<std::shared_ptr<BlobObject>> Open(ObjectId id) = 0;    // ENOENT
   virtual Result<void> Remove(ObjectId id) = 0;                         // no error if absent
   virtual Result<void> List(const std::function<void(ObjectId, uint64_t stored_bytes)>& visit) = 0;
+
+  // For content that somebody else writes first: a descriptor of an empty host file, to be given
+  // back to DropFile, and making such a file an object. It is the file itself, not a copy: who
+  // still has it open goes on writing the object. EOPNOTSUPP where objects are no host files.
+  virtual Result<int> NewFile() { return Error(EOPNOTSUPP); }
+  virtual void DropFile(int /*file*/) {}
+  virtual Result<std::shared_ptr<BlobObject>> Adopt(ObjectId /*id*/, int /*file*/) {
+    return Error(EOPNOTSUPP);
+  }
 };
 
 // Objects as files below `directory` (made if missing).

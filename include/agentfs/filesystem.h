@@ -11,6 +11,8 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -94,6 +96,32 @@ struct Named {
   std::string name;
 };
 
+// So long can it be.
+inline constexpr uint64_t kMaxHostContent = uint64_t{8} << 40;
+// Content that a host file has, which programs write without us (passthrough).
+struct HostContent {
+  enum class How : uint8_t {
+    kShared,  // the file is the content from now on: what is written later is read, but counts
+              // (size, times, durability) only when the content is taken again
+    kCopied,  // what the file has now
+  };
+  int file = -1;  // of NewHostFile; stays the caller's
+  How how = How::kShared;
+  bool last = false;                  // nobody will write it any more
+  std::optional<Timestamp> modified;  // none: the node's times stay
+  // Asked when nothing else can happen to the view: false if it was restored meanwhile, and has
+  // nothing to do with the file any more.
+  std::function<bool()> wanted;
+};
+// Somebody with such files.
+class HostWriter {
+ public:
+  virtual ~HostWriter() = default;
+  // The branch is about to be sealed: what was written so far is to be taken, as a copy of the
+  // files that are still being written. May call the filesystem, but no Volume.
+  virtual void Settle() = 0;
+};
+
 class FileSystem {
  public:
   virtual ~FileSystem() = default;
@@ -171,6 +199,17 @@ class FileSystem {
                                      Node& target, uint64_t target_offset, uint64_t length) = 0;
   // When it returns, the node's content and attributes and every name given before are durable.
   virtual Result<void> Sync(Node& node) = 0;
+
+  // ---- content of host files. EOPNOTSUPP: not here (no objects, a limit of bytes, read-only).
+  // A descriptor of an empty host file, to be given back to DropHostFile, which closes it.
+  virtual Result<int> NewHostFile() { return Error(EOPNOTSUPP); }
+  virtual void DropHostFile(int /*file*/) {}
+  // Makes what the file has the node's content. ECANCELED: it is not wanted any more.
+  virtual Result<void> TakeContent(const Caller& /*caller*/, Node& /*node*/,
+                                   const HostContent& /*content*/) {
+    return Error(EOPNOTSUPP);
+  }
+  virtual void AddHostWriter(std::weak_ptr<HostWriter> /*writer*/) {}
 
   virtual Result<FsStats> StatFs() = 0;
 

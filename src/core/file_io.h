@@ -38,6 +38,7 @@ class FileIo {
   Result<void> AllocateLocked(const Caller& caller, ViewNode& node, AllocateMode mode,
                               uint64_t offset, uint64_t length);
   Result<uint64_t> SeekLocked(ViewNode& node, uint64_t offset, SeekTarget target);
+  Result<void> TakeLocked(const Caller& caller, ViewNode& node, const HostContent& from);
 
  private:
   // Where a piece of a file is. Object 0: a hole.
@@ -126,6 +127,16 @@ class FileIo {
   Result<std::vector<HostPart>> HostParts(ViewNode& source, uint64_t offset, uint64_t length);
   Result<void> ShareLocked(ViewNode& target, const std::vector<HostPart>& parts, uint64_t from,
                            uint64_t to);
+
+  // ---- file_host.cc
+  using PageRange = std::pair<uint64_t, uint64_t>;  // first and last
+  Result<void> TakeSmallLocked(const Caller& caller, ViewNode& node, const HostContent& from,
+                               uint64_t size);
+  // The object that the file is now, or a copy of it in one.
+  Result<FileContent> ObjectOf(const HostContent& from, uint64_t inode, uint64_t size,
+                               LayerId layer);
+  void MapFile(Journal::Change& change, ViewNode& node, const std::vector<uint64_t>& before,
+               const std::vector<PageRange>& data);
 
   // ---- file_size.cc
   // Makes a file whose content is the base's one of its own. Changes nothing that can be seen.

@@ -261,8 +261,10 @@ void FileIo::PutSpan(Journal::Change& change, ViewNode& node, uint64_t index) {
 void FileIo::ReclaimTail(ViewNode& node, uint64_t batch) {
   if (!node.mu.TryLock()) return;
   FileContent* content = node.content();
+  // What is past the end may have been written by somebody else who has not told yet.
   if (node.kind == ContentKind::kObject && content->open_object != nullptr &&
-      content->cut_batch == batch && content->object_layer == nodes_.open_layer()) {
+      content->host_file == 0 && content->cut_batch == batch &&
+      content->object_layer == nodes_.open_layer()) {
     const uint64_t end = (node.size + kPageSize - 1) / kPageSize * kPageSize;
     (void)content->open_object->Punch(end, kMaxFileSize - end);
   }

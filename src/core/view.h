@@ -73,6 +73,13 @@ class View final : public FileSystem {
                              uint64_t target_offset, uint64_t length) override;
   Result<void> Sync(Node& node) override;
   Result<FsStats> StatFs() override;
+  Result<int> NewHostFile() override;
+  void DropHostFile(int file) override { nodes_.volume().blobs->DropFile(file); }
+  Result<void> TakeContent(const Caller&, Node& node, const HostContent& content) override;
+  void AddHostWriter(std::weak_ptr<HostWriter> writer) override ABSL_LOCKS_EXCLUDED(writers_mu_);
+  // Before the branch is sealed.
+  void SettleHostWriters() ABSL_LOCKS_EXCLUDED(writers_mu_);
+
   void AddObserver(ChangeObserver& observer) override;
   void RemoveObserver(ChangeObserver& observer) override;
   bool ObserversHearAll() const override;
@@ -223,6 +230,8 @@ class View final : public FileSystem {
   absl::Mutex rename_mu_;
   ShardedMutex operations_;  // shared by every operation under way; the outermost lock
   std::vector<ChangeObserver*> observers_ ABSL_GUARDED_BY(operations_);
+  absl::Mutex writers_mu_;
+  std::vector<std::weak_ptr<HostWriter>> writers_ ABSL_GUARDED_BY(writers_mu_);
 };
 
 // Every entry point of the view holds one.

@@ -147,6 +147,47 @@ Result<uint64_t> View::CopyRange(const Caller& caller, Node& source, uint64_t so
   return copied;
 }
 
+Result<int> View::NewHostFile() {
+  const VolumeState& volume = nodes_.volume();
+  const Limits& limits = volume.options.limits;
+  // Nobody would ask us before a limit is passed.
+  const bool limited = limits.max_total_bytes != 0 || limits.max_file_bytes != 0;
+  if (nodes_.read_only() || volume.blobs == nullptr || volume.options.single_file || limited) {
+    return Error(EOPNOTSUPP);
+  }
+  return volume.blobs->NewFile();
+}
+
+Result<void> View::TakeContent(const Caller& caller, Node& base_node, const HostContent& content) {
+  Operation operation(*this);
+  if (content.wanted && !content.wanted()) return Error(ECANCELED);
+  AGENTFS_TRY(Admit(Growth::kGrows));
+  ViewNode& node = AsViewNode(base_node);
+  Anchor anchor(*this, node);
+  AGENTFS_ASSIGN(NodeLock lock, NodeLock::Take(nodes_, node, LockMode::kExclusive));
+  AGENTFS_TRY(CheckRegular(node));
+  AGENTFS_TRY(io_.TakeLocked(caller, node, content));
+  NotifyNode(ChangeEvent::Kind::kContent, caller, node);
+  return Ok();
+}
+
+void View::AddHostWriter(std::weak_ptr<HostWriter> writer) {
+  absl::MutexLock lock(&writers_mu_);
+  std::erase_if(writers_, [](const auto& each) { return each.expired(); });
+  writers_.push_back(std::move(writer));
+}
+
+void View::SettleHostWriters() {
+  std::vector<std::shared_ptr<HostWriter>> writers;
+  {
+    absl::MutexLock lock(&writers_mu_);
+    for (const auto& writer : writers_) {
+      if (auto held = writer.lock()) writers.push_back(std::move(held));
+    }
+  }
+  for (const auto& writer : writers) writer->Settle();
+}
+
 Result<void> View::Sync(Node&) {
   // No operation is held: a restore need not wait for the disk.
   if (nodes_.read_only()) return Ok();

@@ -112,6 +112,7 @@ Result<void> VolumeImpl::LookForRows(Layer* layer) {
 }
 
 Result<Layer*> VolumeImpl::Seal(const std::string& name, Branch& branch) {
+  if (branch.view != nullptr) branch.view->SettleHostWriters();
   AGENTFS_TRY(LookForRows(branch.layer));
   Journal::Exclusive exclusive(*state_->journal);
   Layer* sealed = branch.layer;

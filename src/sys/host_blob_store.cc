@@ -40,6 +40,13 @@ std::string Hex(uint64_t value, int digits) {
   return out;
 }
 
+// Files that are being written and are no objects (yet), each under its inode's number.
+constexpr char kHostFiles[] = "host";
+Result<std::string> NameOfFile(int file) {
+  AGENTFS_ASSIGN(const struct stat st, StatFd(file));
+  return std::string(kHostFiles) + "/" + Hex(st.st_ino, 16);
+}
+
 std::string ShardName(size_t shard) { return Hex(shard, 2); }
 std::string FileOf(ObjectId id) { return ShardName(ShardOf(id)) + "/" + Hex(id.value, 16); }
 
@@ -99,6 +106,11 @@ class ObjectFiles : public std::enable_shared_from_this<ObjectFiles> {
   Result<std::shared_ptr<BlobObject>> Open(ObjectId id);
   Result<void> Remove(ObjectId id);
   Result<void> List(const std::function<void(ObjectId, uint64_t)>& visit);
+  Result<int> NewFile();
+  void DropFile(int file);
+  Result<std::shared_ptr<BlobObject>> Adopt(ObjectId id, int file);
+  // What a process that was killed has left of its files.
+  void RemoveOldFiles();
 
   // Opens the object's file unless it is open, closing another one if there are too many.
   Result<std::shared_ptr<Fd>> OpenFile(FileObject& object);
@@ -251,6 +263,56 @@ Result<std::shared_ptr<BlobObject>> ObjectFiles::Create(ObjectId id) {
   return std::shared_ptr<BlobObject>(AddLocked(id, std::move(fd)));
 }
 
+// It has a name all the time: the kernel gives none to a file that has lost its last.
+Result<int> ObjectFiles::NewFile() {
+  static std::atomic<uint64_t> next{1};
+  if (::mkdirat(root_.get(), kHostFiles, 0700) != 0 && errno != EEXIST) return ErrnoError();
+  const std::string made = std::string(kHostFiles) + "/new." + std::to_string(::getpid()) + "." +
+                           std::to_string(next.fetch_add(1));
+  AGENTFS_ASSIGN(Fd file, OpenAt(root_.get(), made, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0600));
+  AGENTFS_ASSIGN(const std::string name, NameOfFile(file.get()));
+  if (::renameat(root_.get(), made.c_str(), root_.get(), name.c_str()) != 0) {
+    const Error failed = ErrnoError();
+    ::unlinkat(root_.get(), made.c_str(), 0);
+    return failed;
+  }
+  return file.Release();
+}
+
+void ObjectFiles::DropFile(int file) {
+  const Fd held(file);
+  auto name = NameOfFile(file);
+  if (name.ok()) ::unlinkat(root_.get(), name->c_str(), 0);
+}
+
+void ObjectFiles::RemoveOldFiles() {
+  auto directory = OpenAt(root_.get(), kHostFiles, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
+  if (!directory.ok()) return;
+  const int fd = directory->Release();
+  DIR* list = ::fdopendir(fd);
+  if (list == nullptr) return;
+  while (const dirent* entry = ::readdir(list)) {
+    if (entry->d_name[0] != '.') ::unlinkat(fd, entry->d_name, 0);
+  }
+  ::closedir(list);
+}
+
+Result<std::shared_ptr<BlobObject>> ObjectFiles::Adopt(ObjectId id, int file) {
+  const std::string source = "/proc/self/fd/" + std::to_string(file);
+  const auto link = [&] {
+    return ::linkat(AT_FDCWD, source.c_str(), root_.get(), FileOf(id).c_str(), AT_SYMLINK_FOLLOW);
+  };
+  absl::MutexLock lock(&mutex_);
+  if (link() != 0) {
+    if (errno != ENOENT) return ErrnoError();
+    const int made = ::mkdirat(root_.get(), ShardName(ShardOf(id)).c_str(), 0700);
+    if ((made != 0 && errno != EEXIST) || link() != 0) return ErrnoError();
+  }
+  ++made_[ShardOf(id)];
+  AGENTFS_ASSIGN(Fd fd, OpenExistingLocked(id));
+  return std::shared_ptr<BlobObject>(AddLocked(id, std::move(fd)));
+}
+
 Result<std::shared_ptr<BlobObject>> ObjectFiles::Open(ObjectId id) {
   absl::MutexLock lock(&mutex_);
   if (auto object = LiveLocked(id)) return std::shared_ptr<BlobObject>(std::move(object));
@@ -380,6 +442,11 @@ class HostBlobStore final : public BlobStore {
   Result<void> List(const std::function<void(ObjectId, uint64_t)>& visit) override {
     return files_->List(visit);
   }
+  Result<int> NewFile() override { return files_->NewFile(); }
+  void DropFile(int file) override { files_->DropFile(file); }
+  Result<std::shared_ptr<BlobObject>> Adopt(ObjectId id, int file) override {
+    return files_->Adopt(id, file);
+  }
 
  private:
   const std::shared_ptr<ObjectFiles> files_;
@@ -390,6 +457,7 @@ Result<std::unique_ptr<BlobStore>> OpenDirectory(const std::string& directory, L
   auto root = OpenAt(AT_FDCWD, directory, O_RDONLY | O_DIRECTORY);
   if (!root.ok()) return root.error().WithContext("cannot open " + directory);
   auto files = std::make_shared<ObjectFiles>(std::move(root).value(), lifetime, std::move(spill));
+  files->RemoveOldFiles();
   return std::unique_ptr<BlobStore>(new HostBlobStore(std::move(files)));
 }
 

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <fstream>
 
 #include "device_mode.h"
 #include "mounted.h"
@@ -288,6 +289,21 @@ TEST_F(MountCliTest, WhatCommandsChangeShowsInTheMountAtOnce) {
 
 // ---- an ordinary user
 
+TEST_F(MountCliTest, TheBulkProfileIsShownAndItsFilesAreSeenByCommands) {
+  Do({"mount", At("mnt"), "--profile", "bulk"});
+  EXPECT_THAT(Do({"status"}).out, HasSubstr("passthrough"));
+  std::ofstream file(InMount("f"));
+  file << std::string(1 << 20, 'x') << std::flush;
+  EXPECT_TRUE(Do({"fs", "cat", "/f"}).out == std::string(1 << 20, 'x'));
+  Do({"snapshot", "create", "one"});
+  file << "more" << std::flush;
+  EXPECT_EQ(Do({"fs", "cat", "/f", "--snapshot", "one"}).out.size(), 1u << 20);
+  file.close();
+  Unmount();
+  EXPECT_TRUE(Do({"fs", "cat", "/f"}).out == std::string(1 << 20, 'x') + "more");
+  EXPECT_EQ(Do({"fsck"}).status, 0);
+}
+
 class UserMountCliTest : public MountCliTest {
  protected:
   static constexpr uid_t kNobody = 65534;
@@ -311,6 +327,14 @@ class UserMountCliTest : public MountCliTest {
 
   fuse::test::DeviceMode device_{fuse::test::DeviceMode::kEverybody};
 };
+
+TEST_F(UserMountCliTest, TheBulkProfileTakesPrivilege) {
+  const Outcome refused = Try({"mount", At("mnt"), "--profile", "bulk"});
+  EXPECT_EQ(refused.status, 125);
+  EXPECT_THAT(refused.err, HasSubstr("the bulk profile cannot be used"));
+  EXPECT_THAT(refused.err, HasSubstr("default profile"));
+  EXPECT_FALSE(IsMounted(At("mnt")));
+}
 
 TEST_F(UserMountCliTest, MountsWritesAndUnmounts) {
   Mount();

@@ -88,6 +88,9 @@ INSTANTIATE_TEST_SUITE_P(
         Configuration{"LmdbTinyBase", StoreKind::kLmdb, true, false, true},
         Configuration{"Mount", StoreKind::kMemory, false, false, false, Access::kMount},
         Configuration{"MountTinyBase", StoreKind::kSqlite, true, false, true, Access::kMount},
+        Configuration{"BulkMount", StoreKind::kMemory, false, false, false, Access::kBulkMount},
+        Configuration{"BulkMountTinyBase", StoreKind::kSqlite, true, false, true,
+                      Access::kBulkMount},
         Configuration{"TwoMountsBase", StoreKind::kMemory, true, false, false, Access::kTwoMounts}),
     [](const testing::TestParamInfo<Configuration>& info) { return info.param.name; });
 

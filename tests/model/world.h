@@ -21,7 +21,7 @@ namespace agentfs::model {
 
 // How the operations reach the volume: through the library or through the kernel, and then through
 // one mount of the branch or through two in turn.
-enum class Access : uint8_t { kView, kMount, kTwoMounts };
+enum class Access : uint8_t { kView, kMount, kTwoMounts, kBulkMount };
 
 struct WorldOptions {
   Access access = Access::kView;

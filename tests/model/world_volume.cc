@@ -87,6 +87,7 @@ std::string World::Mount(std::unique_ptr<posix::Subject>& view) {
   if (mounts_.empty()) watchdog_ = std::make_unique<posix::Watchdog>(place, 250);
   posix::MountRigOptions options;
   options.branch = branch_;
+  if (options_.access == Access::kBulkMount) options.serve.profile = fuse::Profile::kBulk;
   auto mount = posix::MountRig::Start(rig_->volume(), place, std::move(options));
   if (!mount.ok()) return "mounting branch " + branch_ + ": " + mount.error().message();
   mounts_.push_back(std::move(*mount));
@@ -105,7 +106,10 @@ void World::CloseView() {
 }
 
 void World::Settle() {
-  for (const auto& mount : mounts_) mount->mount().FlushInvalidations();
+  for (const auto& mount : mounts_) {
+    mount->mount().Settle();
+    mount->mount().FlushInvalidations();
+  }
 }
 
 std::string World::OpenView() {

@@ -4,6 +4,7 @@
 #include <sys/wait.h>
 
 #include <cstdio>
+#include <cstdlib>
 #include <stdexcept>
 
 namespace agentfs::posix {
@@ -84,6 +85,11 @@ void MountTest::Start(Base base, MountRigOptions options) {
 
 void MountTest::Remount(MountRigOptions options) {
   Unmount();
+  // The whole suite runs once more with another profile.
+  const char* profile = std::getenv("AGENTFS_TEST_PROFILE");
+  if (profile != nullptr && std::string_view(profile) == "bulk") {
+    options.serve.profile = fuse::Profile::kBulk;
+  }
   mount_ = Must(MountRig::Start(volume(), place_, std::move(options)));
 }
 

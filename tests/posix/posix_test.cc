@@ -28,6 +28,10 @@ std::string SubjectName(const testing::TestParamInfo<SubjectKind>& info) {
       return "Mount";
     case SubjectKind::kMountBase:
       return "MountBase";
+    case SubjectKind::kBulkMount:
+      return "BulkMount";
+    case SubjectKind::kBulkMountBase:
+      return "BulkMountBase";
   }
   return "";
 }
@@ -47,12 +51,13 @@ PosixTest::PosixTest() {
   RigOptions options;
   options.state = temp_.Make("state");
   if (kind == SubjectKind::kSqliteReopened || kind == SubjectKind::kSqliteBase ||
-      kind == SubjectKind::kSingleFile || kind == SubjectKind::kMountBase) {
+      kind == SubjectKind::kSingleFile || kind == SubjectKind::kMountBase ||
+      kind == SubjectKind::kBulkMountBase) {
     options.store = StoreKind::kSqlite;
   }
   options.volume.single_file = kind == SubjectKind::kSingleFile;
   if (kind == SubjectKind::kMemoryBase || kind == SubjectKind::kSqliteBase ||
-      kind == SubjectKind::kMountBase) {
+      kind == SubjectKind::kMountBase || kind == SubjectKind::kBulkMountBase) {
     options.base = temp_.Make("base");
     setup_ = Value(OpenNativeSubject(options.base));
   }
@@ -63,7 +68,11 @@ PosixTest::PosixTest() {
   }
   const std::string place = temp_.Make("mount");
   watchdog_ = std::make_unique<Watchdog>(place);
-  mount_ = Value(MountRig::Start(rig_->volume(), place));
+  MountRigOptions mounting;
+  if (bulk()) {
+    mounting.serve.profile = fuse::Profile::kBulk;
+  }
+  mount_ = Value(MountRig::Start(rig_->volume(), place, std::move(mounting)));
   fs_ = Value(OpenNativeSubject(place));
 }
 
@@ -72,7 +81,19 @@ void PosixTest::SetUp() {
 }
 
 bool PosixTest::mounted() const {
-  return GetParam() == SubjectKind::kMount || GetParam() == SubjectKind::kMountBase;
+  switch (GetParam()) {
+    case SubjectKind::kMount:
+    case SubjectKind::kMountBase:
+    case SubjectKind::kBulkMount:
+    case SubjectKind::kBulkMountBase:
+      return true;
+    default:
+      return false;
+  }
+}
+
+bool PosixTest::bulk() const {
+  return GetParam() == SubjectKind::kBulkMount || GetParam() == SubjectKind::kBulkMountBase;
 }
 
 PosixTest::~PosixTest() {

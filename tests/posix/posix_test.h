@@ -36,6 +36,8 @@ enum class SubjectKind : uint8_t {
   kSingleFile,      // SQLite, no objects, a snapshot, reopened
   kMount,           // a mount of a view in memory
   kMountBase,       // a mount over a base that setup made; SQLite
+  kBulkMount,       // the same two with the bulk profile
+  kBulkMountBase,
 };
 std::string SubjectName(const testing::TestParamInfo<SubjectKind>& info);
 
@@ -64,6 +66,7 @@ class PosixTest : public testing::TestWithParam<SubjectKind> {
   Subject& setup();
   Subject& fs();
   bool mounted() const;
+  bool bulk() const;
   bool native() const { return GetParam() == SubjectKind::kNative; }
   // Whether files can belong to others and calls be made as others.
   bool has_others() const;
@@ -108,7 +111,8 @@ class PosixTest : public testing::TestWithParam<SubjectKind> {
       testing::Values(SubjectKind::kNative, SubjectKind::kMemory, SubjectKind::kMemorySnapshot, \
                       SubjectKind::kMemoryBase, SubjectKind::kSqliteReopened,                   \
                       SubjectKind::kSqliteBase, SubjectKind::kSingleFile, SubjectKind::kMount,  \
-                      SubjectKind::kMountBase),                                                 \
+                      SubjectKind::kMountBase, SubjectKind::kBulkMount,                         \
+                      SubjectKind::kBulkMountBase),                                             \
       SubjectName)
 
 // Which of a node's times an operation changes.

@@ -33,18 +33,25 @@ AttrChange ToChange(const fuse_setattr_in& in) {
 
 }  // namespace
 
+// What the kernel writes itself it must ask for each time: a store to a mapping tells nobody.
+uint64_t Dispatcher::ValidAttr(const Inode& inode, uint64_t changes) {
+  return inode.direct.load(std::memory_order_acquire) ? 0 : Valid(*inode.tree, changes);
+}
+
 Dispatcher::Answer Dispatcher::GetAttr(Request& request) {
   const Tree& tree = *request.inode.tree;
   const uint64_t changes = tree.foreign_changes();
+  if (direct_ != nullptr) (void)direct_->Settle(request.inode).ok();
   AGENTFS_ASSIGN(const Attr attr, request.fs().GetAttr(request.node()));
-  return Give(request, ToAttrOut(attr, tree, Valid(tree, changes)));
+  return Give(request, ToAttrOut(attr, tree, ValidAttr(request.inode, changes)));
 }
 
 Dispatcher::Answer Dispatcher::Statx(Request& request) {
   const Tree& tree = *request.inode.tree;
   const uint64_t changes = tree.foreign_changes();
+  if (direct_ != nullptr) (void)direct_->Settle(request.inode).ok();
   AGENTFS_ASSIGN(const Attr attr, request.fs().GetAttr(request.node()));
-  return Give(request, ToStatx(attr, tree, Valid(tree, changes)));
+  return Give(request, ToStatx(attr, tree, ValidAttr(request.inode, changes)));
 }
 
 Dispatcher::Answer Dispatcher::SetAttr(Request& request) {
@@ -53,8 +60,15 @@ Dispatcher::Answer Dispatcher::SetAttr(Request& request) {
   const uint64_t changes = tree.foreign_changes();
   Caller caller = CallerOf(request);
   caller.clears_set_id = (in.valid & FATTR_KILL_SUIDGID) != 0;
+  if (direct_ != nullptr) {
+    if ((in.valid & FATTR_SIZE) != 0) {
+      AGENTFS_TRY(direct_->SetSize(request.inode, in.size));
+    } else {
+      AGENTFS_TRY(direct_->Settle(request.inode));
+    }
+  }
   AGENTFS_ASSIGN(const Attr attr, request.fs().SetAttr(caller, request.node(), ToChange(in)));
-  return Give(request, ToAttrOut(attr, tree, Valid(tree, changes)));
+  return Give(request, ToAttrOut(attr, tree, ValidAttr(request.inode, changes)));
 }
 
 Dispatcher::Answer Dispatcher::StatFs(Request& request) {

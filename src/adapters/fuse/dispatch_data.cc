@@ -35,11 +35,41 @@ Result<AllocateMode> ToAllocateMode(uint32_t mode) {
 Dispatcher::Answer Dispatcher::Open(Request& request) {
   if (capabilities_.Has(Feature::kNoOpen)) return Error(ENOSYS);
   const auto in = request.Arguments<fuse_open_in>();
-  const int flags = static_cast<int>(in.flags) & ~(O_CREAT | O_EXCL | O_NOCTTY | O_TRUNC);
-  AGENTFS_TRY(request.fs().Open(CallerOf(request), request.node(), flags));
-  fuse_open_out out{};
-  out.open_flags = FOPEN_KEEP_CACHE | FOPEN_NOFLUSH;
+  int flags = static_cast<int>(in.flags) & ~(O_CREAT | O_EXCL | O_NOCTTY);
+  if (!capabilities_.Has(Feature::kAtomicTruncate)) flags &= ~O_TRUNC;
+  if ((flags & O_TRUNC) != 0 && direct_ != nullptr) {
+    AGENTFS_TRY(direct_->SetSize(request.inode, 0));
+  }
+  Caller caller = CallerOf(request);
+  caller.clears_set_id = (in.open_flags & FUSE_OPEN_KILL_SUIDGID) != 0;
+  AGENTFS_TRY(request.fs().Open(caller, request.node(), flags));
+  AGENTFS_ASSIGN(const OpenOut out, OpenFile(request.inode, flags));
   return Give(request, out);
+}
+
+Result<OpenOut> Dispatcher::OpenFile(Inode& inode, int flags) {
+  if (direct_ != nullptr) {
+    return direct_->Open(inode, (flags & O_ACCMODE) == O_RDONLY
+                                    ? DirectFiles::Wish::kCached
+                                    : DirectFiles::Wish::kDirectIfEmpty);
+  }
+  OpenOut out{};
+  out.open_flags = FOPEN_KEEP_CACHE | FOPEN_NOFLUSH;
+  return out;
+}
+
+// A descriptor is closed: who has written through passthrough is told here if it could not be kept.
+Dispatcher::Answer Dispatcher::Flush(Request& request) {
+  if (direct_ == nullptr) return Error(ENOSYS);
+  AGENTFS_TRY(direct_->Settle(request.inode));
+  return size_t{0};
+}
+
+Dispatcher::Answer Dispatcher::Release(Request& request) {
+  if (direct_ != nullptr) {
+    direct_->Release(request.inode, request.Arguments<fuse_release_in>().fh);
+  }
+  return size_t{0};
 }
 
 Dispatcher::Answer Dispatcher::Read(Request& request) {
@@ -66,15 +96,24 @@ Dispatcher::Answer Dispatcher::Write(Request& request) {
 }
 
 Dispatcher::Answer Dispatcher::Sync(Request& request) {
+  if (direct_ != nullptr) AGENTFS_TRY(direct_->SettleForSync(request.inode));
   AGENTFS_TRY(request.fs().Sync(request.node()));
   return size_t{0};
 }
 
-Dispatcher::Answer Dispatcher::SyncAll(Request& request) { return Sync(request); }
+Dispatcher::Answer Dispatcher::SyncAll(Request& request) {
+  if (direct_ != nullptr) direct_->SettleAll();
+  return Sync(request);
+}
 
 Dispatcher::Answer Dispatcher::Allocate(Request& request) {
   const auto in = request.Arguments<fuse_fallocate_in>();
   AGENTFS_ASSIGN(const AllocateMode mode, ToAllocateMode(in.mode));
+  if (direct_ != nullptr) {
+    AGENTFS_ASSIGN(const bool done,
+                   direct_->Allocate(request.inode, in.mode, in.offset, in.length));
+    if (done) return size_t{0};
+  }
   AGENTFS_TRY(request.fs().Allocate(CallerOf(request), request.node(), mode, in.offset, in.length));
   return size_t{0};
 }
@@ -83,6 +122,7 @@ Dispatcher::Answer Dispatcher::Seek(Request& request) {
   const auto in = request.Arguments<fuse_lseek_in>();
   if (in.whence != SEEK_DATA && in.whence != SEEK_HOLE) return Error(EINVAL);
   const SeekTarget target = in.whence == SEEK_DATA ? SeekTarget::kData : SeekTarget::kHole;
+  if (direct_ != nullptr) AGENTFS_TRY(direct_->Settle(request.inode));
   fuse_lseek_out out{};
   AGENTFS_ASSIGN(out.offset, request.fs().Seek(request.node(), in.offset, target));
   return Give(request, out);
@@ -93,6 +133,8 @@ Result<uint64_t> Dispatcher::Copy(Request& request) {
   const Inode* target = inodes_.Get(in.nodeid_out);
   if (target == nullptr) return Error(ESTALE);
   if (target->tree != request.inode.tree) return Error(EXDEV);  // the kernel copies then
+  if (target->direct.load(std::memory_order_acquire)) return Error(EXDEV);
+  if (direct_ != nullptr) AGENTFS_TRY(direct_->Settle(request.inode));
   return request.fs().CopyRange(CallerOf(request), request.node(), in.off_in, *target->node,
                                 in.off_out, in.len);
 }

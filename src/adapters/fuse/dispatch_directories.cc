@@ -37,6 +37,10 @@ std::span<char> SpaceFor(Exchange& exchange, const fuse_read_in& in) {
 
 }  // namespace
 
+bool Dispatcher::IsDirect(const Tree& tree, NodeId node) const {
+  return direct_ != nullptr && direct_->IsOpen(tree, node);
+}
+
 // With ENOSYS the kernel opens directories on its own and keeps their listings.
 Dispatcher::Answer Dispatcher::OpenDirectory(Request& request) {
   if (capabilities_.Has(Feature::kNoOpendir)) return Error(ENOSYS);
@@ -83,6 +87,7 @@ Dispatcher::Answer Dispatcher::ReadDirectoryPlus(Request& request) {
         if (IsControl(request.inode, entry.name)) return Visit::kContinue;
         const bool fits = writer.AddPlus(
             entry.name, tree->InodeNumber(entry.node), entry.type, entry.cursor, [&] {
+              if (IsDirect(*tree, entry.node)) return NoEntry();
               Inode& inode = inodes_.Learn(tree, found.node);
               inode.parent.store(request.inode.id, std::memory_order_relaxed);
               return ToEntry(inode, found.attr, ValidEntry(request.inode, entry.name, changes));

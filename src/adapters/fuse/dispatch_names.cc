@@ -36,10 +36,17 @@ uint64_t Dispatcher::ValidEntry(const Inode& directory, std::string_view name, u
   return Valid(*directory.tree, changes);
 }
 
+void Dispatcher::Refresh(Inode& inode, Attr* attr) {
+  if (!inode.direct.load(std::memory_order_acquire)) return;
+  if (!direct_->Settle(inode).ok()) return;
+  if (auto now = inode.fs().GetAttr(*inode.node); now.ok()) *attr = *now;
+}
+
 Dispatcher::Answer Dispatcher::GiveEntry(Request& request, std::string_view name, Found found,
                                          uint64_t changes) {
   Inode& inode = inodes_.Learn(request.inode.tree, std::move(found.node));
   inode.parent.store(request.inode.id, std::memory_order_relaxed);
+  Refresh(inode, &found.attr);
   return Give(request, ToEntry(inode, found.attr, ValidEntry(request.inode, name, changes)));
 }
 
@@ -130,15 +137,21 @@ Dispatcher::Answer Dispatcher::GiveCreated(Request& request, std::string_view na
                                            uint64_t changes, uint32_t flags) {
   struct {
     fuse_entry_out entry;
-    fuse_open_out open;
+    OpenOut open;
   } out{};
   const std::shared_ptr<Tree>& tree = request.inode.tree;
-  const Inode& inode = inodes_.Learn(tree, std::move(found.node));
+  Inode& inode = inodes_.Learn(tree, std::move(found.node));
+  auto opened = OpenFile(inode, static_cast<int>(flags));
+  if (!opened.ok()) {
+    ForgetInode(inode.id, 1);
+    return opened.error();
+  }
   const uint64_t valid =
       name.empty() ? Valid(*tree, changes) : ValidEntry(request.inode, name, changes);
+  Refresh(inode, &found.attr);
   out.entry = ToEntry(inode, found.attr, valid);
-  out.open.open_flags = FOPEN_KEEP_CACHE | FOPEN_NOFLUSH;
-  if (WritesPastCache(flags)) out.open.open_flags |= FOPEN_DIRECT_IO;
+  out.open = *opened;
+  if (direct_ == nullptr && WritesPastCache(flags)) out.open.open_flags |= FOPEN_DIRECT_IO;
   return Give(request, out);
 }
 
@@ -171,6 +184,7 @@ Dispatcher::Answer Dispatcher::Create(Request& request) {
   if (IsControl(request.inode, name)) return Error(EEXIST);
   Caller caller = CallerOf(request);
   caller.umask = in.umask;
+  caller.clears_set_id = (in.open_flags & FUSE_OPEN_KILL_SUIDGID) != 0;
   const uint64_t changes = request.inode.tree->foreign_changes();
   AGENTFS_ASSIGN(Found found, CreateOrOpen(request, caller, in, name));
   return GiveCreated(request, name, std::move(found), changes, in.flags);

@@ -7,12 +7,13 @@
 
 namespace agentfs::fuse {
 
-Dispatcher::Dispatcher(Forest& forest, InodeTable& inodes, Invalidator& invalidator,
-                       KnownNames* names, const Capabilities& capabilities, ControlHandler control)
+Dispatcher::Dispatcher(Forest& forest, InodeTable& inodes, Invalidator& invalidator, Extras extras,
+                       const Capabilities& capabilities, ControlHandler control)
     : forest_(forest),
       inodes_(inodes),
       invalidator_(invalidator),
-      names_(names),
+      names_(extras.names),
+      direct_(extras.direct),
       capabilities_(capabilities),
       control_(std::move(control)) {}
 
@@ -41,8 +42,8 @@ const std::array<Dispatcher::Operation, Dispatcher::kOpcodes>& Dispatcher::Opera
     t[FUSE_OPEN] = {"OPEN", &D::Open};
     t[FUSE_READ] = {"READ", &D::Read};
     t[FUSE_WRITE] = {"WRITE", &D::Write};
-    t[FUSE_FLUSH] = {"FLUSH"};
-    t[FUSE_RELEASE] = {"RELEASE", &D::Nothing};
+    t[FUSE_FLUSH] = {"FLUSH", &D::Flush};
+    t[FUSE_RELEASE] = {"RELEASE", &D::Release};
     t[FUSE_FSYNC] = {"FSYNC", &D::Sync};
     t[FUSE_FALLOCATE] = {"FALLOCATE", &D::Allocate};
     t[FUSE_LSEEK] = {"LSEEK", &D::Seek};

@@ -34,11 +34,15 @@ struct ControlBuffer {
 };
 inline constexpr unsigned long kControlIoctl = _IOWR('A', 1, ControlBuffer);
 
-// Thread-safe. Forest, table, invalidator and names outlive it.
+// Thread-safe. All that it is given outlives it.
 class Dispatcher final : public Handler {
  public:
-  // `names` may be null: nobody needs them.
-  Dispatcher(Forest& forest, InodeTable& inodes, Invalidator& invalidator, KnownNames* names,
+  // What not every mount has; each may be null.
+  struct Extras {
+    KnownNames* names;
+    DirectFiles* direct;
+  };
+  Dispatcher(Forest& forest, InodeTable& inodes, Invalidator& invalidator, Extras extras,
              const Capabilities& capabilities, ControlHandler control);
 
   void Handle(Exchange& exchange) noexcept override;
@@ -103,11 +107,14 @@ class Dispatcher final : public Handler {
   Answer GiveCreated(Request&, std::string_view name, Found found, uint64_t changes,
                      uint32_t flags);
   bool WritesPastCache(uint32_t flags) const;
+  // What a node that the kernel writes itself is now; nothing for others.
+  void Refresh(Inode& inode, Attr* attr);
   Answer GiveAbsent(Request&, std::string_view name, uint64_t changes);
   Answer RenameTo(Request&, uint64_t new_parent, uint32_t flags, std::span<const char> names);
   Result<Found> CreateOrOpen(Request&, const Caller&, const fuse_create_in&, std::string_view name);
   // The seconds that an answer holds which was begun when the tree's changes were `changes`.
   static uint64_t Valid(const Tree& tree, uint64_t changes);
+  static uint64_t ValidAttr(const Inode& inode, uint64_t changes);
   // The same of an entry of the inode, which the kernel is about to be told of.
   uint64_t ValidEntry(const Inode& directory, std::string_view name, uint64_t changes);
   // Whether `name` in the inode is the control directory, or hidden by it.
@@ -121,6 +128,9 @@ class Dispatcher final : public Handler {
 
   // ---- dispatch_data.cc
   Answer Open(Request&);
+  Answer Flush(Request&);
+  Answer Release(Request&);
+  Result<OpenOut> OpenFile(Inode& inode, int flags);
   Answer Read(Request&);
   Answer Write(Request&);
   Answer Sync(Request&);
@@ -135,6 +145,8 @@ class Dispatcher final : public Handler {
   Answer OpenDirectory(Request&);
   Answer ReadDirectory(Request&);
   Answer ReadDirectoryPlus(Request&);
+  // Whether the node is open through passthrough: its attributes are asked for one by one.
+  bool IsDirect(const Tree& tree, NodeId node) const;
   Answer ListPlain(Request&, const fuse_read_in& in, bool plus);
 
   // ---- dispatch_xattrs.cc
@@ -151,6 +163,7 @@ class Dispatcher final : public Handler {
   InodeTable& inodes_;
   Invalidator& invalidator_;
   KnownNames* const names_;
+  DirectFiles* const direct_;
   Listings listings_;
   const Capabilities capabilities_;
   const ControlHandler control_;

@@ -19,13 +19,12 @@ InodeTable::InodeTable(std::shared_ptr<Tree> tree, NodeRef root)
 }
 
 InodeTable::~InodeTable() {
-  for (Shard& shard : shards_) {
-    absl::MutexLock lock(&shard.mu);
-    for (const auto& [key, inode] : shard.inodes) {
-      if (inode != &root_) delete inode;
-    }
+  for (size_t i = 0; i < kMaxBlocks; ++i) {
+    Block* block = blocks_[i].load();
+    if (block == nullptr) continue;
+    for (Slot& slot : *block) delete slot.load();
+    delete block;
   }
-  for (size_t i = 0; i < kMaxBlocks; ++i) delete blocks_[i].load();
 }
 
 InodeTable::Slot* InodeTable::SlotOf(uint64_t id) const {
@@ -89,12 +88,24 @@ void InodeTable::Forget(uint64_t id, uint64_t count) {
     absl::MutexLock lock(&shard.mu);
     inode->lookups -= count < inode->lookups ? count : inode->lookups;
     if (inode->lookups != 0) return;
-    shard.inodes.erase(key);
+    const auto it = shard.inodes.find(key);
+    if (it != shard.inodes.end() && it->second == inode) shard.inodes.erase(it);
     SlotOf(id)->store(nullptr, std::memory_order_release);
     shard.free.push_back(id);
     size_.fetch_sub(1, std::memory_order_relaxed);
   }
   delete inode;  // may be the end of the node, or of the tree
+}
+
+void InodeTable::Retire(uint64_t id) {
+  Inode* inode = Get(id);
+  if (inode == nullptr || id == kRootId) return;
+  const Key key{inode->tree.get(), inode->node->id()};
+  Shard& shard = shards_[ShardOf(key)];
+  absl::MutexLock lock(&shard.mu);
+  const auto it = shard.inodes.find(key);
+  if (it == shard.inodes.end() || it->second != inode) return;
+  shard.inodes.erase(it);
 }
 
 uint64_t InodeTable::Find(const Tree& tree, NodeId node) const {

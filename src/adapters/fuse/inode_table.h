@@ -32,6 +32,10 @@ struct Inode {
   uint64_t lookups = 0;  // guarded by the table's shard
   // The directory that it was last found in, if any; it may be forgotten.
   std::atomic<uint64_t> parent{0};
+  // It is open through passthrough (DirectFiles): what the filesystem says of it must be settled
+  // first.
+  std::atomic<bool> direct{false};
+  bool was_direct = false;  // DirectFiles' own
 
   FileSystem& fs() const { return tree->fs(); }
 };
@@ -51,6 +55,8 @@ class InodeTable {
   // its request is answered.
   Inode* Get(uint64_t id) const;
   void Forget(uint64_t id, uint64_t count);
+  // The kernel keeps the id for what it has open; who looks the node up gets another.
+  void Retire(uint64_t id);
 
   // 0: the kernel does not know the node.
   uint64_t Find(const Tree& tree, NodeId node) const;

@@ -10,12 +10,14 @@ constexpr int kMaxAttempts = 50;
 
 }  // namespace
 
-void Invalidator::Start(InodeTable& inodes, const Notifier& notifier, KnownNames* names) {
+void Invalidator::Start(InodeTable& inodes, const Notifier& notifier, KnownNames* names,
+                        DirectFiles* direct) {
   notifier_ = &notifier;
   names_ = names;
   {
     absl::MutexLock lock(&mu_);
     inodes_ = &inodes;
+    direct_ = direct;
     stopping_ = false;
   }
   thread_ = std::thread([this] { Work(); });
@@ -26,6 +28,7 @@ void Invalidator::Stop() {
     absl::MutexLock lock(&mu_);
     stopping_ = true;
     inodes_ = nullptr;
+    direct_ = nullptr;
     queue_.clear();
     sent_ = added_;
   }
@@ -86,7 +89,10 @@ void Invalidator::Changed(const Tree& tree, const ChangeEvent& event) {
     case Kind::kBase:
       AddName(tree, event.parent, event.name);
       return AddNode(tree, event.node, Item::Kind::kData);
-    case Kind::kReset:
+    case Kind::kReset: {
+      absl::MutexLock lock(&mu_);
+      if (direct_ != nullptr) direct_->Reset(tree, *inodes_);
+    }
       return All();
   }
 }

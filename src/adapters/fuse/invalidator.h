@@ -12,6 +12,7 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
+#include "adapters/fuse/direct_files.h"
 #include "adapters/fuse/inode_table.h"
 #include "adapters/fuse/known_names.h"
 #include "adapters/fuse/transport/notifier.h"
@@ -27,8 +28,8 @@ class Invalidator final : public TreeObserver {
   ~Invalidator() override { Stop(); }
 
   // Table and device outlive Stop. `names` is needed where the kernel cannot drop all entries at
-  // once.
-  void Start(InodeTable& inodes, const Notifier& notifier, KnownNames* names)
+  // once; `direct` may be null.
+  void Start(InodeTable& inodes, const Notifier& notifier, KnownNames* names, DirectFiles* direct)
       ABSL_LOCKS_EXCLUDED(mu_);
   // What is queued and not sent is dropped. The kernel must be served, or have let go, so that a
   // notification under way ends.
@@ -74,6 +75,7 @@ class Invalidator final : public TreeObserver {
   InodeTable* inodes_ ABSL_GUARDED_BY(mu_) = nullptr;  // null: nothing is known, nothing to do
   const Notifier* notifier_ = nullptr;                 // set before the thread starts
   KnownNames* names_ = nullptr;                        // the same
+  DirectFiles* direct_ ABSL_GUARDED_BY(mu_) = nullptr;
   std::deque<Item> queue_ ABSL_GUARDED_BY(mu_);
   std::deque<Item> again_;  // the thread's own: to be sent once more
   uint64_t added_ ABSL_GUARDED_BY(mu_) = 0;

@@ -26,6 +26,18 @@ uint64_t NextOrigin() {
   return (uint64_t{static_cast<uint32_t>(::getpid())} << 32) | next.fetch_add(1);
 }
 
+// Passthrough needs real opens, and with them truncating can be a part of opening.
+Features ForBulk(Features features) {
+  return features.With(Feature::kPassthrough)
+      .With(Feature::kAtomicTruncate)
+      .Without(Feature::kNoOpen);
+}
+
+Error NoBulk(const std::string& why) {
+  return Error(EOPNOTSUPP, "the bulk profile cannot be used: " + why,
+               "it takes root and a kernel with passthrough; mount with the default profile");
+}
+
 class MountImpl final : public Mount {
  public:
   MountImpl(MountSource source, ServeOptions options, MountPoint point, const Capabilities& agreed)
@@ -36,8 +48,12 @@ class MountImpl final : public Mount {
                           : forest_.OpenSessionRoot()),
         inodes_(root_, root_->fs().Root()),
         names_(agreed.CanExpireAll() ? nullptr : std::make_unique<KnownNames>()),
-        dispatcher_(forest_, inodes_, invalidator_, names_.get(), agreed, options_.control),
         point_(std::move(point)),
+        direct_(agreed.Has(Feature::kPassthrough)
+                    ? std::make_unique<DirectFiles>(point_.device(), forest_.origin())
+                    : nullptr),
+        dispatcher_(forest_, inodes_, invalidator_, {names_.get(), direct_.get()}, agreed,
+                    options_.control),
         notifier_(point_.device(), agreed) {
     forest_.SetBranchOpened(std::move(source.branch_opened));
   }
@@ -61,6 +77,9 @@ class MountImpl final : public Mount {
   const ServeOptions& options() const override { return options_; }
   const fuse::Capabilities& capabilities() const override { return capabilities_; }
   std::string_view transport() const override { return transport_->name(); }
+  void Settle() override {
+    if (direct_) direct_->SettleAll();
+  }
   MountStats Stats() const override { return {dispatcher_.Counts(), inodes_.size()}; }
 
   void Invalidate(NodeId node) override { invalidator_.Node(node); }
@@ -78,17 +97,23 @@ class MountImpl final : public Mount {
   std::shared_ptr<Tree> root_;
   InodeTable inodes_;
   const std::unique_ptr<KnownNames> names_;  // null: not needed
-  Dispatcher dispatcher_;
-  mutable absl::Mutex mu_;  // for the mount point
+  mutable absl::Mutex mu_;                   // for the mount point
   MountPoint point_;
+  std::unique_ptr<DirectFiles> direct_;  // null: no passthrough
+  Dispatcher dispatcher_;
   Notifier notifier_;
   std::unique_ptr<Transport> transport_;
 };
 
 Result<void> MountImpl::Serve() {
+  if (direct_ && root_->kind() != Tree::Kind::kVirtual) {
+    auto possible = direct_->Probe(root_->fs());
+    // A view that cannot be written needs none.
+    if (!possible.ok() && possible.code() != EOPNOTSUPP) return NoBulk(possible.error().message());
+  }
   AGENTFS_ASSIGN(transport_,
                  StartTransport(point_.device(), capabilities_, dispatcher_, options_.transport));
-  invalidator_.Start(inodes_, notifier_, names_.get());
+  invalidator_.Start(inodes_, notifier_, names_.get(), direct_.get());
   return Ok();
 }
 
@@ -108,16 +133,18 @@ MountImpl::~MountImpl() {
   }
   point_.CloseDevice();
   invalidator_.Stop();
+  direct_.reset();
 }
 
 }  // namespace
 
 Result<std::unique_ptr<Mount>> Mount::Start(MountSource source, ServeOptions options) {
-  if (options.profile == Profile::kBulk) {
-    return Error(EOPNOTSUPP, "this version has no bulk profile", "mount with the default profile");
-  }
+  if (options.profile == Profile::kBulk) options.wanted.features = ForBulk(options.wanted.features);
   AGENTFS_ASSIGN(MountPoint point, MountPoint::Mount(options.mount_point, options.mount));
   AGENTFS_ASSIGN(const fuse::Capabilities agreed, Negotiate(point.device(), options.wanted));
+  if (options.profile == Profile::kBulk && !agreed.Has(Feature::kPassthrough)) {
+    return NoBulk("this kernel has no passthrough (Linux 6.9)");
+  }
   auto mount =
       std::make_unique<MountImpl>(std::move(source), std::move(options), std::move(point), agreed);
   AGENTFS_TRY(mount->Serve());

@@ -109,6 +109,8 @@ class Mount {
   virtual const Capabilities& capabilities() const = 0;
   virtual std::string_view transport() const = 0;  // "device" or "io_uring"
   virtual MountStats Stats() const = 0;
+  // What programs have written through passthrough so far is in the view when it returns.
+  virtual void Settle() = 0;
 
   // ---- what changed behind the kernel's back. Queued and sent by a thread of the mount's own, in
   // order; may be called from anywhere. Nodes that the kernel does not know cost nothing.

@@ -49,7 +49,7 @@ fuse_entry_out ToEntry(const Inode& inode, const Attr& attr, uint64_t valid) {
   out.nodeid = inode.id;
   out.generation = inode.generation;
   out.entry_valid = valid;
-  out.attr_valid = valid;
+  out.attr_valid = inode.direct.load(std::memory_order_acquire) ? 0 : valid;
   out.attr = ToFuseAttr(attr, *inode.tree);
   return out;
 }

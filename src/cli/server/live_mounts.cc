@@ -297,6 +297,7 @@ Result<void> LiveMounts::FlushPages(std::string_view branch) {
   for (const LivePtr& live : Snapshot()) {
     if (live->request.branch != branch || !live->request.snapshot.empty()) continue;
     if (live->mount->alive()) AGENTFS_TRY(SyncMount(live->request.point));
+    live->mount->Settle();
   }
   const auto session = session_.Mounted();
   // Pages of a branch that no process is in any more have been written.
@@ -316,6 +317,10 @@ void LiveMounts::BranchReplaced(std::string_view branch) {
     session->InvalidateAll();
     session->FlushInvalidations();
   }
+}
+
+void LiveMounts::Settle() {
+  for (const LivePtr& live : Snapshot()) live->mount->Settle();
 }
 
 void LiveMounts::FlushInvalidations() {

@@ -62,6 +62,8 @@ class LiveMounts final : public control::MountHost {
   bool had_runs() const { return runs_.used(); }
   // Whether there has ever been one.
   bool used() const;
+  // What programs have written through the mounts is in the volume when this returns.
+  void Settle();
   // What was changed behind the mounts' back shows in them when this returns.
   void FlushInvalidations();
   // Lets go of those that somebody else has unmounted.

@@ -167,6 +167,7 @@ Result<control::CommandOutcome> Server::RunCommand(control::CommandRequest reque
     if (context.place == Place::kClient) {
       return Error(EINVAL, "this command does not run in the server");
     }
+    mounts_.Settle();
     outcome.status = context.Run();
   }
   mounts_.FlushInvalidations();
