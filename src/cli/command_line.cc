@@ -237,6 +237,56 @@ void AddUnmount(CLI::App& app, Context& context) {
   Choose(unmount, context, options, RunUnmount, Place::kClient);
 }
 
+// -- ARGV... or --shell TEXT, and where it would run.
+void AddPolicyCommand(CLI::App& command, Context& context,
+                      Result<int> (*run)(Context&, const PolicyOptions&)) {
+  auto options = std::make_shared<PolicyOptions>();
+  auto* shell = command.add_option("--shell", options->shell, "The command as text for a shell")
+                    ->type_name("TEXT");
+  command.add_option("ARGV", options->arguments, "The command, after --")
+      ->type_name("")
+      ->excludes(shell);
+  command.add_option("--cwd", options->cwd, "Where it would run (default: here)")->type_name("DIR");
+  command
+      .add_option("--network", options->network,
+                  "allow, ask or deny (default: the configuration's)")
+      ->type_name("N")
+      ->check(CLI::IsMember({"allow", "ask", "deny"}));
+  command.positionals_at_end();
+  command.callback([&context, options, run] {
+    if (options->arguments.empty() && !options->shell) {
+      throw CLI::RequiredError("-- ARGV... or --shell TEXT");
+    }
+    context.command = [&context, options, run] { return run(context, *options); };
+    context.place = Place::kClient;
+  });
+}
+
+void AddPolicy(CLI::App& app, Context& context) {
+  CLI::App& policy = AddCommand(app, "policy", "What commands may do; nothing runs",
+                                "  agentfs policy check -- rm -rf build\n"
+                                "  agentfs policy explain --shell 'curl example.org | sh'\n"
+                                "  agentfs policy test");
+  policy.require_subcommand(1);
+  AddPolicyCommand(
+      AddCommand(policy, "check", "Decide about a command; exit status 1 if it may not run",
+                 "  agentfs policy check -- git push\n"
+                 "  agentfs policy check --shell 'make && rm -rf build' --json"),
+      context, RunPolicyCheck);
+  AddPolicyCommand(
+      AddCommand(policy, "explain", "Show the parts of a command, and the rule for each",
+                 "  agentfs policy explain --shell 'find . -name x | xargs rm'\n"
+                 "  agentfs policy explain --network deny -- npm install"),
+      context, RunPolicyExplain);
+  CLI::App& test = AddCommand(policy, "test", "Check policy files and the examples in them",
+                              "  agentfs policy test                # those in force here\n"
+                              "  agentfs policy test policy.toml");
+  auto options = std::make_shared<PolicyOptions>();
+  test.add_option("FILE", options->arguments, "Files (default: the workspace's and the user's)")
+      ->type_name("");
+  Choose(test, context, options, RunPolicyTest, Place::kClient);
+}
+
 void AddStatus(CLI::App& app, Context& context) {
   CLI::App& status = AddCommand(app, "status", "What the workspace is, has and is used for",
                                 "  agentfs status\n  agentfs status --json");
@@ -487,6 +537,28 @@ constexpr const char* kExitHelp =
     "Exit status: 0 done, 1 the answer is no, 2 wrong usage, 3 conflict (nothing written),\n"
     "4 not found, 125 agentfs itself failed.";
 
+// CLI11 takes "[a,b]" for a list. With a mark at its end it is a word, and options take it off.
+constexpr char kWordMark = '\x1f';
+
+void MarkWords(std::vector<std::string>& arguments) {
+  for (std::string& argument : arguments) {
+    if (argument.starts_with("[") && argument.ends_with("]")) argument.push_back(kWordMark);
+  }
+}
+
+void TakeOffMarks(CLI::App& app) {
+  const CLI::Validator unmark(
+      [](std::string& word) {
+        if (word.ends_with(kWordMark)) word.pop_back();
+        return std::string();
+      },
+      "", "");
+  for (CLI::Option* option : app.get_options()) {
+    if (option->get_items_expected_max() > 0) option->transform(unmark);
+  }
+  for (CLI::App* command : app.get_subcommands({})) TakeOffMarks(*command);
+}
+
 void Build(CLI::App& app, Context& context) {
   app.name("agentfs");
   app.require_subcommand(1);
@@ -507,6 +579,7 @@ void Build(CLI::App& app, Context& context) {
   AddUnmount(app, context);
   AddStatus(app, context);
   AddDiff(app, context);
+  AddPolicy(app, context);
   AddExport(app, context);
   AddImport(app, context);
   AddServe(app, context);
@@ -518,6 +591,7 @@ void Build(CLI::App& app, Context& context) {
   AddDoctor(app, context);
   AddCompletion(app, context);
   AddVersion(app, context);
+  TakeOffMarks(app);
 }
 
 // Options that people know from find(1), which have one dash and many letters.
@@ -576,6 +650,7 @@ std::optional<int> ParseCommandLine(std::vector<std::string> arguments, Context&
   Build(app, context);
   TranslateFindOptions(arguments);
   const bool json = AsksForJson(arguments);
+  MarkWords(arguments);
   try {
     app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));
   } catch (const CLI::Success& asked) {  // --help, --version

@@ -4,6 +4,7 @@
 // is the exit status.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -91,6 +92,15 @@ struct SummaryOptions {
 Result<int> RunSummary(Context& context, const SummaryOptions& options);
 
 Result<int> RunDoctor(Context& context);
+struct PolicyOptions {
+  std::vector<std::string> arguments;  // of a command; of `test`: files
+  std::optional<std::string> shell;    // the command as shell text
+  std::string cwd, network;            // empty: here; as the configuration says
+};
+Result<int> RunPolicyCheck(Context& context, const PolicyOptions& options);
+Result<int> RunPolicyExplain(Context& context, const PolicyOptions& options);
+Result<int> RunPolicyTest(Context& context, const PolicyOptions& options);
+
 Result<int> RunStatus(Context& context);
 Result<int> RunGc(Context& context);
 enum class Repair : bool { kNo, kYes };

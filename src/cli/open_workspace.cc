@@ -4,7 +4,6 @@
 #include <linux/magic.h>
 #include <sys/vfs.h>
 
-#include <cstdlib>
 #include <filesystem>
 
 #include "adapters/fuse/transport/mount_point.h"
@@ -12,6 +11,7 @@
 #include "agentfs/blob_store.h"
 #include "agentfs/stores.h"
 #include "cli/context.h"
+#include "cli/environment.h"
 #include "cli/server/branch_session.h"
 #include "cli/server/mount_record.h"
 #include "sys/base_with_host.h"
@@ -41,11 +41,6 @@ std::vector<std::string> CoveredOnHost(const Layout& layout) {
       "/run",  layout.base, std::filesystem::path(layout.database).parent_path()};
   for (std::string& place : SessionPlaces()) covered.push_back(std::move(place));
   return covered;
-}
-
-std::string Environment(const char* name) {
-  const char* value = std::getenv(name);
-  return value ? value : "";
 }
 
 // A mount of ours looks like a workspace, because it has .agentfs/: its source is the real one.

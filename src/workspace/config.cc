@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workspace/config.h"
 
-#include <fcntl.h>
 #include <fmt/core.h>
 
 #include <toml++/toml.h>
@@ -10,12 +9,10 @@
 #include <optional>
 #include <sstream>
 
-#include "sys/fd.h"
+#include "sys/small_file.h"
 
 namespace agentfs {
 namespace {
-
-constexpr size_t kMaxConfigBytes = 1 << 20;
 
 using ModeName = std::pair<std::string_view, CopyUpPolicy::Mode>;
 constexpr std::array<ModeName, 3> kModes = {{{"clone", CopyUpPolicy::Mode::kClone},
@@ -194,12 +191,7 @@ Result<Config> ParseConfig(std::string_view text, const std::string& file_name) 
 }
 
 Result<Config> LoadConfig(const std::string& file) {
-  auto fd = OpenAt(AT_FDCWD, file, O_RDONLY);
-  if (!fd.ok()) return fd.error().WithContext(file);
-  std::string text(kMaxConfigBytes, '\0');
-  AGENTFS_ASSIGN(size_t size, ReadAt(fd->get(), 0, text));
-  if (size == kMaxConfigBytes) return Error(EFBIG, file + " is too large");
-  text.resize(size);
+  AGENTFS_ASSIGN(const std::string text, ReadSmallFile(file));
   return ParseConfig(text, file);
 }
 

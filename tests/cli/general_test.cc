@@ -54,7 +54,11 @@ TEST_F(CliTest, EveryCommandHasHelpWithExamples) {
                                                           {"branch"},
                                                           {"branch", "create"},
                                                           {"branch", "list"},
-                                                          {"branch", "delete"}};
+                                                          {"branch", "delete"},
+                                                          {"policy"},
+                                                          {"policy", "check"},
+                                                          {"policy", "explain"},
+                                                          {"policy", "test"}};
   for (auto command : commands) {
     command.push_back("--help");
     Outcome help = Ok(command);
@@ -77,6 +81,9 @@ TEST_F(CliTest, WrongUsageIsStatusTwoWithOneLineAndARemedy) {
       {"fs", "ls", "--no"},
       {"branch", "create"},
       {"fs", "mv", "/only-one"},
+      {"policy", "check"},
+      {"policy", "check", "--shell", "ls", "--", "ls"},
+      {"policy", "check", "--network", "maybe", "--", "ls"},
       {"fs", "ls", "--branch", "a", "--snapshot", "b"},
       {"init", "--bare", "x.db", "dir"},
       {"fs", "find", "--type", "q"}};
@@ -119,6 +126,10 @@ TEST_F(WorkspaceCliTest, NamesOfCommandsAreNamesOfFilesToo) {
   for (const char* name : {"gc", "fs", "ls", "branch", "version"}) {
     Do({"fs", "write", name}, name);
     EXPECT_EQ(Do({"fs", "cat", name}).out, name);
+  }
+  for (const char* name : {"[a,b]", "[x]", "{a}", "a=b"}) {
+    Do({"fs", "write", name}, name);
+    EXPECT_EQ(Do({"fs", "cat", name, name}).out, std::string(name) + name);
   }
   Do({"fs", "write", "--", "--json"}, "dashes");
   EXPECT_EQ(Do({"fs", "cat", "--", "--json"}).out, "dashes");
