@@ -95,15 +95,27 @@ struct ViewStats {
   uint64_t total_size = 0;  // the sum of the sizes of regular files
 };
 
+// What becomes of a branch's version of a path that is given back to the base.
+enum class FollowMode : uint8_t {
+  kAlways,       // it is dropped, whatever it is
+  kUnlessNewer,  // it stays if it was changed after the last snapshot, or is in use
+};
+
 // What the layers between two refs have rows of: all that can differ between them.
 struct Touched {
   struct Name {
     NodeId parent;
     std::string name;
+    // When the layers took the name from the base, in milliseconds since 1970 by the clock of
+    // filesystems; 0: the base had none.
+    int64_t since_ms = 0;
   };
   struct Node {
     NodeId node;
     std::string base_path;  // where the base has it, if it has
+    // What the base's file looked like when the branch changed it.
+    bool has_base = false;
+    BaseSignature signature;
   };
   std::vector<Name> names;  // given, taken away or moved
   std::vector<Node> nodes;  // other attributes or content, or made or gone
@@ -157,6 +169,13 @@ class Volume {
   // Makes `branch` what `ref` was. Open views of it see the change; nodes that are no more give
   // ESTALE. O(1).
   virtual Result<void> Restore(std::string_view branch, std::string_view ref) = 0;
+
+  // Gives paths back to the base: the branch says nothing of them any more, and shows what the base
+  // has there, now and later. Paths that the base does not have, or has with another type, stay as
+  // they are, as do those below a directory that the base does not have; parents come before what
+  // they hold. A directory is given back without what the branch has in it.
+  virtual Result<void> FollowBase(std::string_view branch, const std::vector<std::string>& paths,
+                                  FollowMode mode) = 0;
 
   // ---- views
   // The view of a branch; all of a branch's views are one. Held: the branch is in use.

@@ -28,6 +28,7 @@ void Directory::Clear() {
   for (NameEntry* entry : entries) NameEntry::Destroy(entry);
   DropBaseListing();
   loaded = false;
+  forgets = false;
 }
 
 NameEntry* Directory::Insert(std::string_view name) {

@@ -58,6 +58,7 @@ class Directory {
   auto end() const { return entries_.end(); }
 
   bool loaded = false;               // the entries are all there
+  bool forgets = false;              // older layers may have rows of names that have no entry
   std::atomic<uint64_t> watched{0};  // the generation of the base's watch on it
 
  private:

@@ -106,9 +106,8 @@ Result<void> Checker::ReadEntries() {
   return volume_.store->Scan(Whole(tables::kEntries), [&](const RowView& row) {
     ++report_.rows_checked;
     const auto key = ParseEntryKey(row.key);
-    NodeId node;
-    uint32_t type = 0;
-    if (!key || CheckName(key->name) != 0 || !DecodeEntry(row.value, &node, &type)) {
+    EntryRecord entry;
+    if (!key || CheckName(key->name) != 0 || !DecodeEntry(row.value, &entry)) {
       if (Report("a row of table entries cannot be read", true)) {
         Delete(tables::kEntries, std::string(row.key));
       }
@@ -119,7 +118,7 @@ Result<void> Checker::ReadEntries() {
                   tables::kEntries, row.key);
       return Visit::kContinue;
     }
-    entries_[{key->parent, key->name}].push_back({key->layer, node});
+    entries_[{key->parent, key->name}].push_back({key->layer, entry.node});
     return Visit::kContinue;
   });
 }

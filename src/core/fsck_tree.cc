@@ -73,7 +73,7 @@ void Checker::PutWhiteout(NodeId parent, const std::string& name, LayerId layer)
                              [](const EntryVersion& a, LayerId b) { return a.layer < b; });
   if (at == versions.end() || at->layer != layer) at = versions.insert(at, {layer, {}});
   at->node = NodeId();
-  Put(tables::kEntries, EntryKey(parent, name, layer), EncodeEntry(NodeId(), 0));
+  Put(tables::kEntries, EntryKey(parent, name, layer), EncodeEntry({}));
 }
 
 // ---- entries by themselves

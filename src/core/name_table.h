@@ -26,9 +26,27 @@ class NameEntry {
   NodeId node_id() const { return node ? node->id() : id; }
   bool IsWhiteout() const { return !node && !id; }
 
-  NodeRef node;          // the node, if it is in memory
-  NodeId id;             // its id (0: a whiteout)
-  LayerId layer;         // of the row
+  // When the layers took the name from the base, in milliseconds; 0: the base had none.
+  int64_t since_ms() const {
+    const int64_t since = int64_t{since_high_} << 32 | since_low_;
+    return since == 0 ? 0 : since + kFirstYear;
+  }
+  void SetSince(int64_t ms) {
+    const int64_t since = ms > kFirstYear ? ms - kFirstYear : 0;
+    since_low_ = static_cast<uint32_t>(since);
+    since_high_ = static_cast<uint8_t>(since >> 32);
+  }
+
+  NodeRef node;   // the node, if it is in memory
+  NodeId id;      // its id (0: a whiteout)
+  LayerId layer;  // of the row
+
+ private:
+  static constexpr int64_t kFirstYear = 1'577'836'800'000;  // 2020, so that 40 bits will do
+  uint32_t since_low_ = 0;
+  uint8_t since_high_ = 0;
+
+ public:
   uint8_t type = 0;      // the S_IFMT bits, shifted right by 12
   bool shadows = false;  // an older row or the base has the name: removing it
                          // takes a whiteout
@@ -38,6 +56,8 @@ class NameEntry {
   ~NameEntry() = default;
   uint8_t length_;
 };
+
+static_assert(sizeof(NameEntry) == 32);
 
 // Does not own the entries. Open addressing; a slot is an entry's address with
 // 16 bits of its name's hash above it, so that other entries are hardly ever

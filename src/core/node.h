@@ -143,6 +143,7 @@ class ViewNode final : public Node {
   State state = State::kUnloaded;
   bool linkable = false;  // made without a name, and may get one
   bool anchored = false;  // its name is an entry of the layers', not only the base's
+  bool has_original = false;  // a row keeps what the base had in its place (core/originals.cc)
   ContentKind kind = ContentKind::kNone;
   uint32_t mode = 0, uid = 0, gid = 0, nlink = 0;
   uint32_t rdev = 0;

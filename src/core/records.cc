@@ -147,14 +147,17 @@ bool DecodeNode(std::string_view value, NodeRecord* r) {
          (r->has_base || !needs_base);
 }
 
-RowValue EncodeEntry(NodeId node, uint32_t type) {
-  return ValueWriter().Int(static_cast<int64_t>(node.value)).Int(type).TakeValue();
+RowValue EncodeEntry(const EntryRecord& r) {
+  ValueWriter out;
+  out.Int(static_cast<int64_t>(r.node.value)).Int(r.type).Int(r.since_ms);
+  return out.TakeValue();
 }
 
-bool DecodeEntry(std::string_view value, NodeId* node, uint32_t* type) {
+bool DecodeEntry(std::string_view value, EntryRecord* r) {
   ValueReader in(value);
-  *node = NodeId(ReadU64(in));
-  *type = ReadU32(in);
+  r->node = NodeId(ReadU64(in));
+  r->type = ReadU32(in);
+  r->since_ms = in.Int();
   return in.ok() && in.AtEnd();
 }
 

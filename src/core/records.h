@@ -53,6 +53,17 @@ struct NodeRecord {
 // An empty directory of this process's user, made now; mode 0755.
 NodeRecord NewDirectory(LayerId born);
 
+// A row of `entries`. Node 0 is a whiteout or, with kForgotten, no word about the name at all: the
+// base decides, whatever older layers say.
+struct EntryRecord {
+  static constexpr uint32_t kForgotten = 1;  // as the type, which has none of these bits else
+  NodeId node;
+  uint32_t type = 0;     // the S_IFMT bits
+  int64_t since_ms = 0;  // when the layers took the name from the base; 0: the base had none
+
+  bool IsForgotten() const { return !node && type == kForgotten; }
+};
+
 struct LayerRecord {
   LayerId parent;
   bool sealed = false;
@@ -114,8 +125,8 @@ std::optional<ContentRowKey> ParseContentKey(std::string_view key);
 
 RowValue EncodeNode(const NodeRecord& record);
 bool DecodeNode(std::string_view value, NodeRecord* record);
-RowValue EncodeEntry(NodeId node, uint32_t type);
-bool DecodeEntry(std::string_view value, NodeId* node, uint32_t* type);
+RowValue EncodeEntry(const EntryRecord& record);
+bool DecodeEntry(std::string_view value, EntryRecord* record);
 RowValue EncodeLayer(const LayerRecord& record);
 bool DecodeLayer(std::string_view value, LayerRecord* record);
 RowValue EncodeSnapshot(const SnapshotRecord& record);

@@ -94,6 +94,8 @@ class View final : public FileSystem {
     Notify({.kind = ChangeEvent::Kind::kReset});
   }
   void Tell(const ChangeEvent& event);
+  // Volume::FollowBase for one path.
+  Result<void> FollowBase(std::string_view path, FollowMode mode);
   std::atomic<uint32_t> handles{0};  // given out and not given back
 
  private:
@@ -163,6 +165,20 @@ class View final : public FileSystem {
   static bool NeedsAnchorLocked(const ViewNode& node);
   Result<void> AnchorIn(ViewNode& parent, ViewNode& child);
 
+  // ---- view_follow.cc
+  Result<NodeRef> ParentDirectoryOf(std::string_view path);
+  Result<void> FollowLocked(ViewNode& parent, std::string_view name, FollowMode mode)
+      ABSL_SHARED_LOCKS_REQUIRED(operations_);
+  Result<void> FollowNodeLocked(ViewNode& parent, std::string_view name, NameEntry* entry,
+                                const BaseStat& stat, FollowMode mode)
+      ABSL_SHARED_LOCKS_REQUIRED(operations_);
+  void FollowDirectory(Journal::Change& change, ViewNode& node, std::string path,
+                       const BaseStat& stat, FollowMode mode);
+  void PutSince(Journal::Change& change, ViewNode& parent, NameEntry* entry, uint32_t type);
+  void ForgetNode(Journal::Change& change, ViewNode& node, std::string path, bool of_base);
+  void ForgetEntry(Journal::Change& change, ViewNode& parent, NameEntry* entry);
+  bool IsNewer(const ViewNode& node, const NameEntry* entry) const;
+
   // ---- view_path.cc
   Result<Named> NameOfLoaded(ViewNode& node);
   Result<std::string> NameIn(ViewNode& parent, ViewNode& child);
@@ -209,7 +225,8 @@ class View final : public FileSystem {
   // From the directory up to the root, both included.
   Result<std::vector<NodeId>> AncestorsOf(ViewNode& node);
   void Exchange(const RenameSide& from, const RenameSide& to);
-  void Replace(const RenameSide& from, const RenameSide& to);
+  Result<Buffer> OriginalOf(const RenameSide& side);
+  void Replace(const RenameSide& from, const RenameSide& to, const Buffer& original);
 
   // ---- view_attr.cc
   Result<void> CheckSetAttr(const Caller&, ViewNode& node, const AttrChange& change);

@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "core/acl.h"
+#include "core/originals.h"
 #include "core/permissions.h"
 #include "core/view.h"
 
@@ -118,6 +119,12 @@ Result<std::string> View::GetXattr(const Caller& caller, Node& base_node, std::s
   Operation operation(*this);
   ViewNode& node = AsViewNode(base_node);
   AGENTFS_ASSIGN(NodeLock lock, NodeLock::Take(nodes_, node, LockMode::kExclusive));
+  if (name == kOriginalXattr) {
+    AGENTFS_TRY(CheckAccess(caller, node, R_OK));
+    AGENTFS_ASSIGN(const Buffer original, nodes_.OriginalLocked(node));
+    if (!original) return Error(ENODATA);
+    return std::string(original.view());
+  }
   AGENTFS_TRY(CheckXattr(caller, node, name, false));
   return XattrLocked(node, name);
 }

@@ -142,7 +142,8 @@ void View::SetEntry(Journal::Change& change, ViewNode& parent, std::string_view 
   NameEntry* entry = found.entry;
   if (entry == nullptr) {
     entry = parent.directory()->Insert(name);
-    entry->shadows = found.base.has_value();
+    entry->shadows = found.base.has_value() || parent.directory()->forgets;
+    if (found.base) entry->SetSince(CoarseMilliseconds());
   } else if (entry->layer != open) {
     entry->shadows = true;
   }
@@ -151,7 +152,8 @@ void View::SetEntry(Journal::Change& change, ViewNode& parent, std::string_view 
   entry->id = child->id();
   entry->layer = open;
   entry->type = static_cast<uint8_t>(type >> 12);
-  change.Put(tables::kEntries, EntryKey(parent.id(), name, open), EncodeEntry(entry->id, type));
+  change.Put(tables::kEntries, EntryKey(parent.id(), name, open),
+             EncodeEntry({entry->id, type, entry->since_ms()}));
   entry->node = std::move(child);
 }
 
@@ -164,13 +166,17 @@ void View::RemoveEntry(Journal::Change& change, ViewNode& parent, std::string_vi
     parent.directory()->Erase(entry);
     return;
   }
-  if (entry == nullptr) entry = parent.directory()->Insert(name);
+  if (entry == nullptr) {
+    entry = parent.directory()->Insert(name);
+    entry->SetSince(CoarseMilliseconds());
+  }
   entry->node = NodeRef();
   entry->id = NodeId();
   entry->type = 0;
   entry->layer = open;
   entry->shadows = true;
-  change.Put(tables::kEntries, EntryKey(parent.id(), name, open), EncodeEntry(NodeId(), 0));
+  change.Put(tables::kEntries, EntryKey(parent.id(), name, open),
+             EncodeEntry({NodeId(), 0, entry->since_ms()}));
 }
 
 void View::TouchDirectory(Journal::Change& change, ViewNode& directory, const Timestamp& now) {

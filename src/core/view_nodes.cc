@@ -7,6 +7,7 @@
 #include <cstring>
 #include <utility>
 
+#include "core/originals.h"
 #include "store/codec.h"
 #include "store/schema.h"
 
@@ -182,6 +183,10 @@ Result<bool> ViewNodes::LoadRecordLocked(ViewNode& node) {
                                }
                                return Ok();
                              }));
+  if (found && record.nlink == 0 && layer == open_layer()) {
+    absl::MutexLock lock(&forgotten_mu_);
+    forgotten_[node.id()] = layer;
+  }
   if (!found || record.nlink == 0) return false;
   FillFromRecord(node, std::move(record), layer);
   return true;
@@ -351,16 +356,20 @@ Result<void> ViewNodes::LoadDirectoryLocked(ViewNode& node) {
   AGENTFS_TRY(ScanNearest(ScanRange{tables::kEntries, prefix, {}, {}, Order::kAscending, false},
                           [&](const RowView& row, LayerId layer, bool older) -> Result<void> {
                             auto key = ParseEntryKey(row.key);
-                            NodeId child;
-                            uint32_t type = 0;
+                            EntryRecord record;
                             if (!key || key->name.empty() || key->name.size() > 255 ||
-                                !DecodeEntry(row.value, &child, &type)) {
+                                !DecodeEntry(row.value, &record)) {
                               return Damaged("entries", node.id());
                             }
+                            if (record.IsForgotten()) {
+                              directory.forgets = true;
+                              return Ok();
+                            }
                             NameEntry* entry = directory.Insert(key->name);
-                            entry->id = child;
+                            entry->id = record.node;
                             entry->layer = layer;
-                            entry->type = static_cast<uint8_t>(type >> 12);
+                            entry->type = static_cast<uint8_t>(record.type >> 12);
+                            entry->SetSince(record.since_ms);
                             entry->shadows = older || node.base != nullptr;
                             return Ok();
                           }));
@@ -380,7 +389,11 @@ Result<void> ViewNodes::LoadXattrsLocked(ViewNode& node) {
                               if (!key || !DecodeInt(row.value, &present)) {
                                 return Damaged("xattrs", node.id());
                               }
-                              if (present) loaded[key->name] = Buffer::Copy(row.blob);
+                              if (key->name == kOriginalXattr) {
+                                node.has_original = present != 0;
+                              } else if (present) {
+                                loaded[key->name] = Buffer::Copy(row.blob);
+                              }
                               return Ok();
                             }));
   } else if (node.base != nullptr) {

@@ -10,6 +10,7 @@
 #include <span>
 #include <string>
 
+#include "absl/container/flat_hash_map.h"
 #include "agentfs/filesystem.h"
 #include "core/journal.h"
 #include "core/layer_tree.h"
@@ -69,6 +70,16 @@ class ViewNodes {
   // The indexes at or after `first` that have a visible row, also in memory.
   Result<std::vector<uint64_t>> RowsFromLocked(ViewNode& node, TableId table, uint64_t first);
 
+  // ---- originals (originals.cc): of a small text file of the base that the branch replaces, what
+  // the base had, so that it can be merged three-way with what the base has later.
+
+  // "<path in the base>\0<content>" of what is at `path` now; null: not worth keeping.
+  Result<Buffer> ReadOriginal(const std::string& path);
+  // Puts it in the node's place; null: nothing. The node has a record.
+  void PutOriginal(Journal::Change& change, ViewNode& node, const Buffer& original);
+  // What was put; null: nothing.
+  Result<Buffer> OriginalLocked(ViewNode& node);
+
   // ---- changing
 
   // Before the change: whatever a record of the node needs is in memory (copy-up).
@@ -79,6 +90,9 @@ class ViewNodes {
   void PutNode(Journal::Change& change, ViewNode& node);
   void PutXattr(Journal::Change& change, ViewNode& node, std::string_view name,
                 const Buffer* value);
+  // The branch says nothing of the node any more: only the base does, if it is one of the base's.
+  // Its xattrs are loaded.
+  void PutForgotten(Journal::Change& change, ViewNode& node);
   // The node has lost its last name (nlink is 0): its rows go now, or when its last user goes.
   void PutUnlinked(Journal::Change& change, ViewNode& node);
   // The node, made without a name, gets one.
@@ -122,6 +136,8 @@ class ViewNodes {
   void ApplyCopyUpPolicy(ViewNode& node);
   NodeRecord ToRecord(const ViewNode& node) const;
   void CountNode(const ViewNode& node, int64_t sign);
+  // Whether the layer has a row that says that the node is forgotten; it is about to be replaced.
+  bool TakeForgotten(NodeId node, LayerId layer);
   bool IsSimpleLocked(const ViewNode& node) const;
   bool HasOneChunkLocked(const ViewNode& node) const;
   void RemoveNow(Journal::Change& change, ViewNode& node);
@@ -133,6 +149,9 @@ class ViewNodes {
   std::atomic<Layer*> layer_;
   std::atomic<uint64_t> needed_batch_{0};
   NodeTable table_;
+  // Nodes whose row in this layer says that they are forgotten.
+  absl::Mutex forgotten_mu_;
+  absl::flat_hash_map<NodeId, LayerId> forgotten_ ABSL_GUARDED_BY(forgotten_mu_);
 };
 
 // A lock on a loaded node.

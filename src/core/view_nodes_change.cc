@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "core/originals.h"
 #include "core/view_nodes.h"
 #include "store/schema.h"
 
@@ -35,8 +36,16 @@ Result<void> ViewNodes::RefreshBaseLocked(ViewNode& node) {
                  "/" + node.base->path + " is no longer in the base: " + stat.error().message(),
                  "restore the base file, or discard the branch's version of it");
   }
+  Buffer original;
+  if (!node.has_original) {
+    AGENTFS_ASSIGN(original, ReadOriginal(node.base->path));
+  }
   node.base->signature = stat->signature;
   SetSize(node, stat->attr.size);
+  if (!original) return Ok();
+  Journal::Change change(journal());
+  PutNode(change, node);
+  PutOriginal(change, node, original);
   return Ok();
 }
 
@@ -105,7 +114,7 @@ void ViewNodes::PutNode(Journal::Change& change, ViewNode& node) {
     if (node.nlink > 0) CountNode(node, +1);
   }
   node.layer = open;
-  if (first_in_layer) volume_.node_records.fetch_add(1, std::memory_order_relaxed);
+  if (first_in_layer && !TakeForgotten(node.id(), open)) volume_.node_records.fetch_add(1, std::memory_order_relaxed);
   RowValue value = EncodeNode(ToRecord(node));
   if (!first_in_layer && node.slot != nullptr && node.batch == change.batch()) {
     node.slot->value = std::move(value);
@@ -162,7 +171,7 @@ void ViewNodes::SetSize(ViewNode& node, uint64_t size) {
 
 // Whether all the rows of the node in the open layer are known without asking the store.
 bool ViewNodes::IsSimpleLocked(const ViewNode& node) const {
-  if (!node.xattrs.loaded() || !node.xattrs.get().empty()) return false;
+  if (!node.xattrs.loaded() || !node.xattrs.get().empty() || node.has_original) return false;
   if (node.IsDirectory()) {
     return node.born == open_layer() && node.base == nullptr && node.directory() != nullptr &&
            node.directory()->size() == 0;
@@ -217,6 +226,40 @@ void ViewNodes::PutUnlinked(Journal::Change& change, ViewNode& node) {
   const bool put_by_node = node.layer != open_layer();
   if (!put_by_node) PutOrphan(change, node);
   PutNode(change, node);
+}
+
+bool ViewNodes::TakeForgotten(NodeId node, LayerId layer) {
+  absl::MutexLock lock(&forgotten_mu_);
+  auto it = forgotten_.find(node);
+  if (it == forgotten_.end()) return false;
+  const bool here = it->second == layer;
+  forgotten_.erase(it);
+  return here;
+}
+
+void ViewNodes::PutForgotten(Journal::Change& change, ViewNode& node) {
+  CountNode(node, -1);
+  for (const auto& [name, value] : node.xattrs.get()) PutXattr(change, node, name, nullptr);
+  if (node.has_original) PutXattr(change, node, kOriginalXattr, nullptr);
+  if (node.IsRegular()) DropContent(change, node);
+  const LayerId open = open_layer();
+  if (node.born == open) {
+    change.Delete(tables::kNodes, NodeKey(node.id(), open));
+    volume_.node_records.fetch_sub(1, std::memory_order_relaxed);
+    volume_.LayerChanged(layer());
+  } else {
+    node.nlink = 0;
+    PutNode(change, node);
+    absl::MutexLock lock(&forgotten_mu_);
+    forgotten_[node.id()] = open;
+  }
+  node.part.Clear();
+  node.xattrs.Forget();
+  node.has_original = false;
+  node.layer = node.born = LayerId();
+  node.anchored = false;
+  node.slot = nullptr;
+  node.state = ViewNode::State::kUnloaded;
 }
 
 void ViewNodes::PutRelinked(Journal::Change& change, ViewNode& node) {
@@ -338,6 +381,7 @@ void ViewNodes::Reset(Layer* layer, uint64_t batch) {
       node.orphan_layers.reset();
     }
     node.xattrs.Forget();
+    node.has_original = false;
     node.layer = LayerId();
     node.born = LayerId();
     node.anchored = false;

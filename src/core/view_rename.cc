@@ -122,7 +122,8 @@ Result<void> View::RenameLocked(const Caller& caller, RenameSide& from, RenameSi
   if (to.node && AsViewNode(*to.node).nlink > 1 && !AsViewNode(*to.node).IsDirectory()) {
     AGENTFS_TRY(nodes_.PrepareRecordLocked(AsViewNode(*to.node)));
   }
-  Replace(from, to);
+  AGENTFS_ASSIGN(const Buffer original, OriginalOf(to));
+  Replace(from, to, original);
   NotifyRename(ChangeEvent::Kind::kRenamed, caller, from, to);
   return Ok();
 }
@@ -185,7 +186,16 @@ void View::Exchange(const RenameSide& from, const RenameSide& to) {
   TouchDirectory(change, to.parent, now);
 }
 
-void View::Replace(const RenameSide& from, const RenameSide& to) {
+// What the base had where a file is about to be put: from the base, or from who replaced it first.
+Result<Buffer> View::OriginalOf(const RenameSide& side) {
+  if (!side.node || !AsViewNode(*side.node).IsRegular()) return Buffer();
+  ViewNode& victim = AsViewNode(*side.node);
+  if (victim.HasRecord() && victim.kind != ContentKind::kBase) return nodes_.OriginalLocked(victim);
+  if (victim.base == nullptr) return Buffer();
+  return nodes_.ReadOriginal(victim.base->path);
+}
+
+void View::Replace(const RenameSide& from, const RenameSide& to, const Buffer& original) {
   Journal::Change change(nodes_.journal());
   const Timestamp now = Now();
   ViewNode& node = AsViewNode(*from.node);
@@ -194,6 +204,7 @@ void View::Replace(const RenameSide& from, const RenameSide& to) {
   RemoveEntry(change, from.parent, from.name, from.found);
   node.ctime = now;
   nodes_.PutNode(change, node);
+  if (node.IsRegular()) nodes_.PutOriginal(change, node, original);
   if (node.IsDirectory()) {
     if (from.parent.nlink > 2) --from.parent.nlink;
     if (to.parent.nlink >= 2) ++to.parent.nlink;

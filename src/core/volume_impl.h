@@ -46,6 +46,8 @@ class VolumeImpl final : public Volume, private BaseObserver {
   Result<std::shared_ptr<FileSystem>> OpenBranch(std::string_view branch) override;
   Result<std::shared_ptr<FileSystem>> OpenSnapshot(std::string_view ref) override;
   Result<Touched> TouchedBetween(std::string_view from, std::string_view to) override;
+  Result<void> FollowBase(std::string_view branch, const std::vector<std::string>& paths,
+                          FollowMode mode) override;
   Result<GcReport> CollectGarbage() override;
   Result<FsckReport> Check(bool repair) override;
   Result<VolumeStats> GetStats() override;

@@ -254,6 +254,23 @@ std::vector<SnapshotInfo> VolumeImpl::ListSnapshots() {
   return list;
 }
 
+Result<void> VolumeImpl::FollowBase(std::string_view branch, const std::vector<std::string>& paths,
+                                    FollowMode mode) {
+  if (state_->base == nullptr) return Error(EINVAL, "there is no base");
+  View* view = nullptr;
+  AGENTFS_ASSIGN(const std::shared_ptr<FileSystem> held, OpenBranch(branch));
+  {
+    absl::MutexLock lock(&mu_);
+    AGENTFS_ASSIGN(Branch * found, FindBranch(branch));
+    view = found->view.get();
+  }
+  for (const std::string& path : paths) {
+    auto followed = view->FollowBase(path, mode);
+    if (!followed.ok()) return followed.error().WithContext(path);
+  }
+  return Ok();
+}
+
 Result<void> VolumeImpl::Restore(std::string_view name, std::string_view ref) {
   absl::MutexLock lock(&mu_);
   AGENTFS_ASSIGN(Branch * branch, FindBranch(name));

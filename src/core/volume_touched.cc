@@ -22,29 +22,39 @@ std::vector<LayerId> LayersBetween(const Layer* a, const Layer* b) {
   return between;
 }
 
-// Adds each row once, though several layers may have it.
+// Adds each row once, though several layers may have it: the newest, if the layers are on one line.
 class TouchedCollector {
  public:
+  explicit TouchedCollector(bool one_line) : one_line_(one_line) {}
+
   Result<void> AddLayer(Store& store, LayerId layer) {
     AGENTFS_ASSIGN(const std::vector<Row> names,
                    IndexedRowsOfLayer(store, tables::kEntries, layer));
     for (const Row& row : names) {
       auto key = ParseEntryKey(row.key);
-      if (!key || !seen_.insert(row.key.substr(0, row.key.size() - 8)).second) continue;
-      touched.names.push_back({key->parent, key->name});
+      EntryRecord record;
+      if (!key || !DecodeEntry(row.value, &record)) continue;
+      if (!seen_.insert(row.key.substr(0, row.key.size() - 8)).second) continue;
+      if (one_line_ && record.IsForgotten()) continue;
+      touched.names.push_back({key->parent, key->name, record.since_ms});
     }
     AGENTFS_ASSIGN(const std::vector<Row> nodes, IndexedRowsOfLayer(store, tables::kNodes, layer));
     for (const Row& row : nodes) {
       auto key = ParseNodeKey(row.key);
       NodeRecord record;
       if (!key || !DecodeNode(row.value, &record)) continue;
-      if (nodes_.insert(key->node).second) touched.nodes.push_back({key->node, record.base_path});
+      if (!nodes_.insert(key->node).second) continue;
+      // It is gone, which its names say, or the branch has forgotten it.
+      if (one_line_ && record.nlink == 0) continue;
+      touched.nodes.push_back(
+          {key->node, record.base_path, record.has_base, record.base_signature});
     }
     return Ok();
   }
   Touched touched;
 
  private:
+  const bool one_line_;
   absl::flat_hash_set<std::string> seen_;
   absl::flat_hash_set<NodeId> nodes_;
 };
@@ -68,13 +78,15 @@ Result<Touched> VolumeImpl::TouchedBetween(std::string_view from, std::string_vi
   absl::MutexLock lock(&mu_);
   AGENTFS_TRY(state_->journal->Flush(Durability::kNone));
   std::vector<LayerId> layers;
+  bool one_line = false;
   {
     absl::ReaderMutexLock tree_lock(&state_->tree_mu);
     AGENTFS_ASSIGN(const Layer* a, LayerOf(from));
     AGENTFS_ASSIGN(const Layer* b, LayerOf(to));
     layers = LayersBetween(a, b);
+    one_line = a->HasAncestor(b->id) || b->HasAncestor(a->id);
   }
-  TouchedCollector collector;
+  TouchedCollector collector(one_line);
   for (LayerId layer : layers) AGENTFS_TRY(collector.AddLayer(*state_->store, layer));
   return std::move(collector.touched);
 }

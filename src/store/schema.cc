@@ -34,7 +34,7 @@ constexpr Column kNodesValue[] = {
     {"base_path", kText}, {"target", kText}};
 
 constexpr Column kEntriesKey[] = {{"parent", kInt}, {"name", kText}, {"layer", kInt}};
-constexpr Column kEntriesValue[] = {{"node", kInt}, {"type", kInt}};
+constexpr Column kEntriesValue[] = {{"node", kInt}, {"type", kInt}, {"since_ms", kInt}};
 
 constexpr Column kXattrsKey[] = {{"node", kInt}, {"name", kText}, {"layer", kInt}};
 constexpr Column kXattrsValue[] = {{"present", kInt}};

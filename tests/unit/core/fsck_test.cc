@@ -28,7 +28,7 @@ class FsckTest : public CoreTest {
 
   // Changes rows behind the volume's back, then opens it again.
   void PutEntry(NodeId parent, std::string_view name, NodeId node, uint32_t type = S_IFDIR) {
-    batch_.Put(tables::kEntries, EntryKey(parent, name, Head()), EncodeEntry(node, type));
+    batch_.Put(tables::kEntries, EntryKey(parent, name, Head()), EncodeEntry({node, type}));
   }
   void DeleteEntry(NodeId parent, std::string_view name) {
     batch_.Delete(tables::kEntries, EntryKey(parent, name, Head()));

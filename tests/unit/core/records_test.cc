@@ -96,11 +96,12 @@ TEST(RecordsTest, OtherRecordsComeBackAsTheyWere) {
   EXPECT_EQ(snapshot_out.message, snapshot.message);
   EXPECT_EQ(snapshot_out.created_ns, 12);
 
-  NodeId node;
-  uint32_t type = 0;
-  ASSERT_TRUE(DecodeEntry(EncodeEntry(NodeId(kBaseNodeBit + 1), 0120000), &node, &type));
-  EXPECT_EQ(node, NodeId(kBaseNodeBit + 1));
-  EXPECT_EQ(type, 0120000u);
+  EntryRecord entry;
+  ASSERT_TRUE(DecodeEntry(EncodeEntry({NodeId(kBaseNodeBit + 1), 0120000, 42}), &entry));
+  EXPECT_EQ(entry.node, NodeId(kBaseNodeBit + 1));
+  EXPECT_EQ(entry.type, 0120000u);
+  EXPECT_EQ(entry.since_ms, 42);
+  EXPECT_FALSE(entry.IsForgotten());
 
   LayerId id;
   int64_t created = 0, value = 0;

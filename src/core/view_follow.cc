@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Giving names back to the base: after its changes were applied there, or discarded.
+#include <utility>
+
+#include "agentfs/path.h"
+#include "base/clock.h"
+#include "core/view.h"
+#include "store/schema.h"
+
+namespace agentfs {
+
+Result<NodeRef> View::ParentDirectoryOf(std::string_view path) {
+  NodeRef at = root_;
+  for (std::string_view name : SplitPath(ParentPath(path))) {
+    AGENTFS_ASSIGN(Found found, Lookup(Caller{}, *at, name));
+    at = std::move(found.node);
+  }
+  return at;
+}
+
+Result<void> View::FollowBase(std::string_view path, FollowMode mode) {
+  Result<NodeRef> parent = ParentDirectoryOf(path);
+  if (parent.code() == ENOENT || parent.code() == ENOTDIR) return Ok();
+  if (!parent.ok()) return parent.error();
+  Operation operation(*this);
+  AGENTFS_TRY(Admit(Growth::kFrees));
+  ViewNode& directory = AsViewNode(**parent);
+  Anchor anchor(*this, directory);
+  AGENTFS_ASSIGN(NodeLock lock, LockDirectory(directory, LockMode::kExclusive));
+  // A directory that the base does not have under this path has nothing to give its names back to.
+  const std::string_view in_base = ParentPath(path).substr(1);
+  if (directory.base == nullptr || directory.base->path != in_base) return Ok();
+  return FollowLocked(directory, FileName(path), mode);
+}
+
+Result<void> View::FollowLocked(ViewNode& parent, std::string_view name, FollowMode mode) {
+  NameEntry* entry = parent.directory()->Find(name);
+  if (entry != nullptr && mode == FollowMode::kUnlessNewer && entry->layer == nodes_.open_layer() &&
+      entry->IsWhiteout()) {
+    return Ok();
+  }
+  AGENTFS_TRY(nodes_.PrepareRecordLocked(parent));
+  if (entry != nullptr && entry->IsWhiteout()) {
+    {
+      Journal::Change change(nodes_.journal());
+      ForgetEntry(change, parent, entry);
+    }
+    Notify({.kind = ChangeEvent::Kind::kBase, .parent = parent.id(), .name = name});
+    return Ok();
+  }
+  Result<BaseStat> stat = nodes_.volume().base->Stat(JoinBasePath(parent.base->path, name));
+  if (!stat.ok()) return stat.code() == ENOENT ? Ok() : Result<void>(stat.error());
+  return FollowNodeLocked(parent, name, entry, *stat, mode);
+}
+
+// Whether it was changed after the branch's last snapshot.
+bool View::IsNewer(const ViewNode& node, const NameEntry* entry) const {
+  const LayerId open = nodes_.open_layer();
+  return node.layer == open || (entry != nullptr && entry->layer == open);
+}
+
+Result<void> View::FollowNodeLocked(ViewNode& parent, std::string_view name, NameEntry* entry,
+                                    const BaseStat& stat, FollowMode mode) {
+  NodeRef ref;  // released after the lock
+  const Name found{entry, entry == nullptr ? std::optional<BaseStat>(stat) : std::nullopt};
+  AGENTFS_ASSIGN(ref, NodeOf(parent, name, found));
+  const uint32_t idle = entry != nullptr && entry->node ? 2 : 1;
+  ViewNode& node = AsViewNode(*ref);
+  AGENTFS_ASSIGN(NodeLock lock, NodeLock::Take(nodes_, node, LockMode::kExclusive));
+  if (!node.HasRecord() || node.type() != (stat.attr.mode & S_IFMT)) return Ok();
+  const bool of_base = BaseNodeId(stat.identity) == node.id();
+  // Further names of a file of the base need its record.
+  if (!node.IsDirectory() && of_base && node.nlink > stat.attr.nlink) return Ok();
+  const bool whole = node.content() == nullptr || node.content()->base_end == 0;
+  const bool in_use = node.users() > idle && whole && !of_base;
+  const bool stays = mode == FollowMode::kUnlessNewer && (in_use || IsNewer(node, entry));
+  AGENTFS_TRY(nodes_.LoadXattrsLocked(node));
+  {
+    Journal::Change change(nodes_.journal());
+    if (node.IsDirectory()) {
+      FollowDirectory(change, node, JoinBasePath(parent.base->path, name), stat, mode);
+    } else if (stays) {
+      PutSince(change, parent, entry, node.type());
+    } else {
+      ForgetNode(change, node, JoinBasePath(parent.base->path, name), of_base);
+      if (entry != nullptr) ForgetEntry(change, parent, entry);
+    }
+    nodes_.PutNode(change, parent);
+  }
+  Notify({.kind = ChangeEvent::Kind::kBase,
+          .node = ref->id(),
+          .parent = parent.id(),
+          .name = name});
+  return Ok();
+}
+
+// It keeps its entries; beneath them are the base's from now on.
+void View::FollowDirectory(Journal::Change& change, ViewNode& node, std::string path,
+                           const BaseStat& stat, FollowMode mode) {
+  node.base = std::make_unique<BaseLink>(BaseLink{std::move(path), stat.signature});
+  if (node.directory() != nullptr) node.directory()->DropBaseListing();
+  if (mode == FollowMode::kAlways) {
+    node.mode = stat.attr.mode;
+    node.uid = stat.attr.uid;
+    node.gid = stat.attr.gid;
+    node.mtime = stat.attr.mtime;
+  }
+  nodes_.PutNode(change, node);
+}
+
+// The file stays what it is, from now on over what the base has now.
+void View::PutSince(Journal::Change& change, ViewNode& parent, NameEntry* entry, uint32_t type) {
+  if (entry == nullptr) return;
+  const LayerId open = nodes_.open_layer();
+  entry->SetSince(CoarseMilliseconds());
+  entry->shadows = true;
+  entry->layer = open;
+  change.Put(tables::kEntries, EntryKey(parent.id(), entry->name(), open),
+             EncodeEntry({entry->id, type, entry->since_ms()}));
+}
+
+void View::ForgetNode(Journal::Change& change, ViewNode& node, std::string path, bool of_base) {
+  if (node.nlink > 1 && !of_base) {
+    --node.nlink;  // its other names are given back by themselves, or stay
+    nodes_.PutNode(change, node);
+    return;
+  }
+  if (node.base != nullptr) node.base->path = std::move(path);
+  nodes_.PutForgotten(change, node);
+}
+
+void View::ForgetEntry(Journal::Change& change, ViewNode& parent, NameEntry* entry) {
+  const LayerId open = nodes_.open_layer();
+  change.Put(tables::kEntries, EntryKey(parent.id(), entry->name(), open),
+             EncodeEntry({NodeId(), EntryRecord::kForgotten, 0}));
+  parent.directory()->forgets = true;
+  parent.directory()->Erase(entry);
+  nodes_.PutNode(change, parent);
+}
+
+}  // namespace agentfs
