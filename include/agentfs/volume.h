@@ -97,8 +97,9 @@ struct ViewStats {
 
 // What becomes of a branch's version of a path that is given back to the base.
 enum class FollowMode : uint8_t {
-  kAlways,       // it is dropped, whatever it is
-  kUnlessNewer,  // it stays if it was changed after the last snapshot, or is in use
+  kUnlessUsed,   // it goes, but a file that is in use stays the branch's own
+  kUnlessNewer,  // the same, and what was changed after the last snapshot stays too
+  kAccept,       // it stays; but what the base has there now the branch has seen
 };
 
 // What the layers between two refs have rows of: all that can differ between them.
@@ -106,8 +107,8 @@ struct Touched {
   struct Name {
     NodeId parent;
     std::string name;
-    // When the layers took the name from the base, in milliseconds since 1970 by the clock of
-    // filesystems; 0: the base had none.
+    // When the layers took the name from the base, in milliseconds since 1970; 0: the base had
+    // none.
     int64_t since_ms = 0;
   };
   struct Node {
@@ -173,7 +174,8 @@ class Volume {
   // Gives paths back to the base: the branch says nothing of them any more, and shows what the base
   // has there, now and later. Paths that the base does not have, or has with another type, stay as
   // they are, as do those below a directory that the base does not have; parents come before what
-  // they hold. A directory is given back without what the branch has in it.
+  // they hold. A directory is given back without what the branch has in it. With kAccept nothing is
+  // given back.
   virtual Result<void> FollowBase(std::string_view branch, const std::vector<std::string>& paths,
                                   FollowMode mode) = 0;
 

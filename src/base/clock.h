@@ -15,12 +15,6 @@ inline Timestamp Now() {
   return {now.tv_sec, static_cast<uint32_t>(now.tv_nsec)};
 }
 
-// By the clock that filesystems stamp with, so that it compares with their times.
-inline int64_t CoarseMilliseconds() {
-  timespec now{};
-  clock_gettime(CLOCK_REALTIME_COARSE, &now);
-  return now.tv_sec * 1000 + now.tv_nsec / 1'000'000;
-}
 inline int64_t ToMilliseconds(const Timestamp& time) {
   return time.sec * 1000 + time.nsec / 1'000'000;
 }

@@ -141,8 +141,8 @@ class ViewNode final : public Node {
 
   // First what every look at the node needs: it is found in memory far more often than changed.
   State state = State::kUnloaded;
-  bool linkable = false;  // made without a name, and may get one
-  bool anchored = false;  // its name is an entry of the layers', not only the base's
+  bool linkable = false;      // made without a name, and may get one
+  bool anchored = false;      // its name is an entry of the layers', not only the base's
   bool has_original = false;  // a row keeps what the base had in its place (core/originals.cc)
   ContentKind kind = ContentKind::kNone;
   uint32_t mode = 0, uid = 0, gid = 0, nlink = 0;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Giving names back to the base: after its changes were applied there, or discarded.
+#include <algorithm>
 #include <utility>
 
 #include "agentfs/path.h"
@@ -27,7 +28,8 @@ Result<void> View::FollowBase(std::string_view path, FollowMode mode) {
   AGENTFS_TRY(Admit(Growth::kFrees));
   ViewNode& directory = AsViewNode(**parent);
   Anchor anchor(*this, directory);
-  AGENTFS_ASSIGN(NodeLock lock, LockDirectory(directory, LockMode::kExclusive));
+  Result<NodeLock> lock = LockDirectory(directory, LockMode::kExclusive);
+  if (!lock.ok()) return lock.code() == ENOTDIR ? Ok() : Result<void>(lock.error());
   // A directory that the base does not have under this path has nothing to give its names back to.
   const std::string_view in_base = ParentPath(path).substr(1);
   if (directory.base == nullptr || directory.base->path != in_base) return Ok();
@@ -36,6 +38,7 @@ Result<void> View::FollowBase(std::string_view path, FollowMode mode) {
 
 Result<void> View::FollowLocked(ViewNode& parent, std::string_view name, FollowMode mode) {
   NameEntry* entry = parent.directory()->Find(name);
+  if (mode == FollowMode::kAccept) return AcceptLocked(parent, entry);
   if (entry != nullptr && mode == FollowMode::kUnlessNewer && entry->layer == nodes_.open_layer() &&
       entry->IsWhiteout()) {
     return Ok();
@@ -65,7 +68,6 @@ Result<void> View::FollowNodeLocked(ViewNode& parent, std::string_view name, Nam
   NodeRef ref;  // released after the lock
   const Name found{entry, entry == nullptr ? std::optional<BaseStat>(stat) : std::nullopt};
   AGENTFS_ASSIGN(ref, NodeOf(parent, name, found));
-  const uint32_t idle = entry != nullptr && entry->node ? 2 : 1;
   ViewNode& node = AsViewNode(*ref);
   AGENTFS_ASSIGN(NodeLock lock, NodeLock::Take(nodes_, node, LockMode::kExclusive));
   if (!node.HasRecord() || node.type() != (stat.attr.mode & S_IFMT)) return Ok();
@@ -73,14 +75,16 @@ Result<void> View::FollowNodeLocked(ViewNode& parent, std::string_view name, Nam
   // Further names of a file of the base need its record.
   if (!node.IsDirectory() && of_base && node.nlink > stat.attr.nlink) return Ok();
   const bool whole = node.content() == nullptr || node.content()->base_end == 0;
+  // Besides us, each of its names may hold it.
+  const uint32_t idle = 1 + std::max(node.nlink, entry != nullptr && entry->node ? 1u : 0u);
   const bool in_use = node.users() > idle && whole && !of_base;
-  const bool stays = mode == FollowMode::kUnlessNewer && (in_use || IsNewer(node, entry));
+  const bool newer = mode == FollowMode::kUnlessNewer && IsNewer(node, entry);
   AGENTFS_TRY(nodes_.LoadXattrsLocked(node));
   {
     Journal::Change change(nodes_.journal());
     if (node.IsDirectory()) {
       FollowDirectory(change, node, JoinBasePath(parent.base->path, name), stat, mode);
-    } else if (stays) {
+    } else if (in_use || newer) {
       PutSince(change, parent, entry, node.type());
     } else {
       ForgetNode(change, node, JoinBasePath(parent.base->path, name), of_base);
@@ -88,10 +92,8 @@ Result<void> View::FollowNodeLocked(ViewNode& parent, std::string_view name, Nam
     }
     nodes_.PutNode(change, parent);
   }
-  Notify({.kind = ChangeEvent::Kind::kBase,
-          .node = ref->id(),
-          .parent = parent.id(),
-          .name = name});
+  Notify(
+      {.kind = ChangeEvent::Kind::kBase, .node = ref->id(), .parent = parent.id(), .name = name});
   return Ok();
 }
 
@@ -100,7 +102,7 @@ void View::FollowDirectory(Journal::Change& change, ViewNode& node, std::string 
                            const BaseStat& stat, FollowMode mode) {
   node.base = std::make_unique<BaseLink>(BaseLink{std::move(path), stat.signature});
   if (node.directory() != nullptr) node.directory()->DropBaseListing();
-  if (mode == FollowMode::kAlways) {
+  if (mode == FollowMode::kUnlessUsed) {
     node.mode = stat.attr.mode;
     node.uid = stat.attr.uid;
     node.gid = stat.attr.gid;
@@ -109,11 +111,37 @@ void View::FollowDirectory(Journal::Change& change, ViewNode& node, std::string 
   nodes_.PutNode(change, node);
 }
 
+Result<void> View::AcceptLocked(ViewNode& parent, NameEntry* entry) {
+  if (entry == nullptr) return Ok();
+  AGENTFS_TRY(nodes_.PrepareRecordLocked(parent));
+  if (entry->IsWhiteout()) {
+    Journal::Change change(nodes_.journal());
+    PutSince(change, parent, entry, 0);
+    nodes_.PutNode(change, parent);
+    return Ok();
+  }
+  NodeRef ref;
+  AGENTFS_ASSIGN(ref, NodeOf(parent, entry->name(), Name{entry, std::nullopt}));
+  ViewNode& node = AsViewNode(*ref);
+  AGENTFS_ASSIGN(NodeLock lock, NodeLock::Take(nodes_, node, LockMode::kExclusive));
+  std::optional<BaseStat> stat;
+  if (node.HasRecord() && node.base != nullptr) {
+    Result<BaseStat> found = nodes_.volume().base->Stat(node.base->path);
+    if (found.ok() && BaseNodeId(found->identity) == node.id()) stat = std::move(*found);
+  }
+  Journal::Change change(nodes_.journal());
+  if (entry->since_ms() != 0) PutSince(change, parent, entry, node.type());
+  if (stat) node.base->signature = stat->signature;
+  if (node.HasRecord()) nodes_.PutNode(change, node);
+  nodes_.PutNode(change, parent);
+  return Ok();
+}
+
 // The file stays what it is, from now on over what the base has now.
 void View::PutSince(Journal::Change& change, ViewNode& parent, NameEntry* entry, uint32_t type) {
   if (entry == nullptr) return;
   const LayerId open = nodes_.open_layer();
-  entry->SetSince(CoarseMilliseconds());
+  entry->SetSince(ToMilliseconds(Now()));
   entry->shadows = true;
   entry->layer = open;
   change.Put(tables::kEntries, EntryKey(parent.id(), entry->name(), open),

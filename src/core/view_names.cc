@@ -143,7 +143,7 @@ void View::SetEntry(Journal::Change& change, ViewNode& parent, std::string_view 
   if (entry == nullptr) {
     entry = parent.directory()->Insert(name);
     entry->shadows = found.base.has_value() || parent.directory()->forgets;
-    if (found.base) entry->SetSince(CoarseMilliseconds());
+    if (found.base) entry->SetSince(ToMilliseconds(Now()));
   } else if (entry->layer != open) {
     entry->shadows = true;
   }
@@ -168,7 +168,7 @@ void View::RemoveEntry(Journal::Change& change, ViewNode& parent, std::string_vi
   }
   if (entry == nullptr) {
     entry = parent.directory()->Insert(name);
-    entry->SetSince(CoarseMilliseconds());
+    entry->SetSince(ToMilliseconds(Now()));
   }
   entry->node = NodeRef();
   entry->id = NodeId();

@@ -114,7 +114,8 @@ void ViewNodes::PutNode(Journal::Change& change, ViewNode& node) {
     if (node.nlink > 0) CountNode(node, +1);
   }
   node.layer = open;
-  if (first_in_layer && !TakeForgotten(node.id(), open)) volume_.node_records.fetch_add(1, std::memory_order_relaxed);
+  if (first_in_layer && !TakeForgotten(node.id(), open))
+    volume_.node_records.fetch_add(1, std::memory_order_relaxed);
   RowValue value = EncodeNode(ToRecord(node));
   if (!first_in_layer && node.slot != nullptr && node.batch == change.batch()) {
     node.slot->value = std::move(value);

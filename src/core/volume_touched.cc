@@ -25,7 +25,8 @@ std::vector<LayerId> LayersBetween(const Layer* a, const Layer* b) {
 // Adds each row once, though several layers may have it: the newest, if the layers are on one line.
 class TouchedCollector {
  public:
-  explicit TouchedCollector(bool one_line) : one_line_(one_line) {}
+  // Against the base, what was forgotten is what the base has.
+  explicit TouchedCollector(bool against_base) : against_base_(against_base) {}
 
   Result<void> AddLayer(Store& store, LayerId layer) {
     AGENTFS_ASSIGN(const std::vector<Row> names,
@@ -35,7 +36,7 @@ class TouchedCollector {
       EntryRecord record;
       if (!key || !DecodeEntry(row.value, &record)) continue;
       if (!seen_.insert(row.key.substr(0, row.key.size() - 8)).second) continue;
-      if (one_line_ && record.IsForgotten()) continue;
+      if (against_base_ && record.IsForgotten()) continue;
       touched.names.push_back({key->parent, key->name, record.since_ms});
     }
     AGENTFS_ASSIGN(const std::vector<Row> nodes, IndexedRowsOfLayer(store, tables::kNodes, layer));
@@ -45,7 +46,7 @@ class TouchedCollector {
       if (!key || !DecodeNode(row.value, &record)) continue;
       if (!nodes_.insert(key->node).second) continue;
       // It is gone, which its names say, or the branch has forgotten it.
-      if (one_line_ && record.nlink == 0) continue;
+      if (against_base_ && record.nlink == 0) continue;
       touched.nodes.push_back(
           {key->node, record.base_path, record.has_base, record.base_signature});
     }
@@ -54,7 +55,7 @@ class TouchedCollector {
   Touched touched;
 
  private:
-  const bool one_line_;
+  const bool against_base_;
   absl::flat_hash_set<std::string> seen_;
   absl::flat_hash_set<NodeId> nodes_;
 };
@@ -78,15 +79,15 @@ Result<Touched> VolumeImpl::TouchedBetween(std::string_view from, std::string_vi
   absl::MutexLock lock(&mu_);
   AGENTFS_TRY(state_->journal->Flush(Durability::kNone));
   std::vector<LayerId> layers;
-  bool one_line = false;
+  bool against_base = false;
   {
     absl::ReaderMutexLock tree_lock(&state_->tree_mu);
     AGENTFS_ASSIGN(const Layer* a, LayerOf(from));
     AGENTFS_ASSIGN(const Layer* b, LayerOf(to));
     layers = LayersBetween(a, b);
-    one_line = a->HasAncestor(b->id) || b->HasAncestor(a->id);
+    against_base = a->id == kRootLayer || b->id == kRootLayer;
   }
-  TouchedCollector collector(one_line);
+  TouchedCollector collector(against_base);
   for (LayerId layer : layers) AGENTFS_TRY(collector.AddLayer(*state_->store, layer));
   return std::move(collector.touched);
 }

@@ -45,13 +45,16 @@ class Comparison {
   struct Pair {
     NodeRef before, after;  // directories
     std::string path;
+    int64_t since_ms = 0;  // if one stands in the place of the other
   };
 
   Result<void> NoteWays(FileSystem& fs, NodeRef node, absl::flat_hash_set<NodeId>& noted);
   Result<void> CompareDirectories(const Pair& pair);
   Result<void> CompareName(const Pair& pair, std::string_view name);
-  Result<void> CompareNodes(Found before, Found after, const std::string& path);
-  Result<void> AddTree(PathChange::Kind kind, FileSystem& fs, Found found, const std::string& path);
+  Result<void> CompareNodes(Found before, Found after, const std::string& path, int64_t since_ms);
+  Result<void> AddTree(PathChange::Kind kind, FileSystem& fs, Found found, const std::string& path,
+                       int64_t since_ms);
+  void NoteBase(PathChange& change) const;
   Result<void> Describe(PathChange& change);
   Result<bool> SameContent(const PathChange& change);
   Result<bool> SameXattrs(const PathChange& change);
@@ -61,7 +64,8 @@ class Comparison {
   FileSystem& before_;
   FileSystem& after_;
   const ChangeScope scope_;
-  absl::flat_hash_set<NodeId> touched_;
+  absl::flat_hash_map<NodeId, const Touched::Node*> touched_;
+  absl::flat_hash_map<std::pair<NodeId, std::string_view>, int64_t> since_;
   // In each directory the names that lead to something touched.
   absl::flat_hash_map<NodeId, Names> ways_;
   std::vector<Pair> left_;  // directories to compare
@@ -91,11 +95,14 @@ Result<void> Comparison::NoteWays(FileSystem& fs, NodeRef node,
 }
 
 Result<std::vector<PathChange>> Comparison::Run(const Touched& touched) {
-  for (const Touched::Name& name : touched.names) ways_[name.parent].insert(name.name);
+  for (const Touched::Name& name : touched.names) {
+    ways_[name.parent].insert(name.name);
+    if (name.since_ms != 0) since_[{name.parent, name.name}] = name.since_ms;
+  }
   for (FileSystem* fs : {&before_, &after_}) {
     absl::flat_hash_set<NodeId> noted;
     for (const Touched::Node& item : touched.nodes) {
-      touched_.insert(item.node);
+      touched_.emplace(item.node, &item);
       Result<NodeRef> node = fs->GetNode(item.node, item.base_path);
       if (node.ok()) {
         AGENTFS_TRY(NoteWays(*fs, std::move(*node), noted));
@@ -145,32 +152,46 @@ Result<void> Comparison::CompareName(const Pair& pair, std::string_view name) {
   AGENTFS_ASSIGN(std::optional<Found> before, Find(before_, *pair.before, name));
   AGENTFS_ASSIGN(std::optional<Found> after, Find(after_, *pair.after, name));
   const std::string path = Join(pair.path, name);
+  const auto taken = since_.find({pair.after->id(), name});
+  const int64_t since = taken != since_.end() ? taken->second : pair.since_ms;
   if (before && after) {
     const bool same = before->node->id() == after->node->id();
     const bool directories = S_ISDIR(before->attr.mode) && S_ISDIR(after->attr.mode);
-    if (same || directories) return CompareNodes(std::move(*before), std::move(*after), path);
+    if (same || directories) {
+      return CompareNodes(std::move(*before), std::move(*after), path, since);
+    }
   }
   if (before) {
-    AGENTFS_TRY(AddTree(PathChange::Kind::kRemoved, before_, std::move(*before), path));
+    AGENTFS_TRY(AddTree(PathChange::Kind::kRemoved, before_, std::move(*before), path, since));
   }
   if (!after) return Ok();
-  return AddTree(PathChange::Kind::kAdded, after_, std::move(*after), path);
+  return AddTree(PathChange::Kind::kAdded, after_, std::move(*after), path, since);
 }
 
-Result<void> Comparison::CompareNodes(Found before, Found after, const std::string& path) {
+Result<void> Comparison::CompareNodes(Found before, Found after, const std::string& path,
+                                      int64_t since_ms) {
   const bool directory = S_ISDIR(after.attr.mode);
-  if (directory) left_.push_back({before.node, after.node, path});
   const bool same = before.node->id() == after.node->id();
+  if (directory) left_.push_back({before.node, after.node, path, same ? 0 : since_ms});
   if (same && !touched_.contains(after.node->id())) return Ok();
   PathChange change{PathChange::Kind::kModified, path, {}, std::move(before), std::move(after)};
+  change.since_ms = since_ms;
+  NoteBase(change);
   AGENTFS_TRY(Describe(change));
   if (change.content || change.mode || change.xattrs) changes_.push_back(std::move(change));
   return Ok();
 }
 
+void Comparison::NoteBase(PathChange& change) const {
+  const auto it = touched_.find(change.after.attr.node);
+  if (!change.after.node || it == touched_.end() || !it->second->has_base) return;
+  change.base_path = it->second->base_path;
+  change.base_signature = it->second->signature;
+}
+
 // The path and everything below it. Iterative, since trees are deeper than stacks.
 Result<void> Comparison::AddTree(PathChange::Kind kind, FileSystem& fs, Found found,
-                                 const std::string& path) {
+                                 const std::string& path, int64_t since_ms) {
   std::vector<std::pair<Found, std::string>> left;
   left.emplace_back(std::move(found), path);
   while (!left.empty()) {
@@ -186,6 +207,10 @@ Result<void> Comparison::AddTree(PathChange::Kind kind, FileSystem& fs, Found fo
     }
     PathChange change{kind, at_path, {}, {}, {}};
     (kind == PathChange::Kind::kAdded ? change.after : change.before) = std::move(at);
+    // What is in a directory that came has no names of the base's.
+    const bool added_below = kind == PathChange::Kind::kAdded && change.path != path;
+    change.since_ms = added_below ? 0 : since_ms;
+    NoteBase(change);
     changes_.push_back(std::move(change));
   }
   return Ok();
@@ -211,8 +236,12 @@ Result<void> Comparison::Describe(PathChange& change) {
 
 Result<bool> Comparison::SameContent(const PathChange& change) {
   switch (change.after.attr.mode & S_IFMT) {
-    case S_IFREG:
-      return SameBytes(before_, change.before, after_, change.after);
+    case S_IFREG: {
+      Result<bool> same = SameBytes(before_, change.before, after_, change.after);
+      // A part of it is the base's, which has changed: nobody can say what it is now.
+      if (same.code() == EIO) return false;
+      return same;
+    }
     case S_IFLNK: {
       AGENTFS_ASSIGN(const std::string a, before_.ReadLink(Caller{}, *change.before.node));
       AGENTFS_ASSIGN(const std::string b, after_.ReadLink(Caller{}, *change.after.node));

@@ -28,6 +28,13 @@ struct PathChange {
   bool mode = false;     // permission bits, owner or group
   bool xattrs = false;
 
+  // Of changes against the base, what they know of it: when the branch took the name, or one above
+  // it, from the base (0: it did not, the base had none), and what the file that it changed is
+  // there, and looked like then.
+  int64_t since_ms = 0;
+  std::optional<std::string> base_path = {};
+  BaseSignature base_signature = {};
+
   const Attr& attr() const { return after.node ? after.attr : before.attr; }
   // A file has become a link, a link a directory, ...
   bool type_changed() const;

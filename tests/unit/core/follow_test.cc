@@ -23,7 +23,7 @@ class FollowTest : public CoreTest, public testing::WithParamInterface<bool> {
   void MaybeSeal() {
     if (GetParam()) Get(volume().CreateSnapshot("main", "", "", Durability::kNone));
   }
-  void Follow(std::vector<std::string> paths, FollowMode mode = FollowMode::kAlways) {
+  void Follow(std::vector<std::string> paths, FollowMode mode = FollowMode::kUnlessUsed) {
     Get(volume().FollowBase("main", paths, mode));
   }
   size_t Differences() {
@@ -141,6 +141,29 @@ TEST_P(FollowTest, WhatIsNewerOrInUseStays) {
   BaseFile("idle", "base's");
   EXPECT_EQ(Get(fs->ReadFile("idle")), "base's");
   handle.reset();
+  fs.reset();
+  ExpectClean();
+}
+
+TEST_P(FollowTest, WhatTheBaseHasNowCanBeAccepted) {
+  OpenSmallBase();
+  auto fs = Branch();
+  Get(fs->WriteFile("d/f", "branch"));
+  Get(fs->Unlink("g"));
+  MaybeSeal();
+  ::chmod(base("d/f").c_str(), 0600);
+  Follow({"/d/f", "/g"}, FollowMode::kAccept);
+  EXPECT_EQ(Get(fs->ReadFile("d/f")), "branch");
+  EXPECT_EQ(fs->Stat("g").code(), ENOENT);
+  struct stat st;
+  ASSERT_EQ(::stat(base("d/f").c_str(), &st), 0);
+  bool found = false;
+  for (const Touched::Node& node : Get(volume().TouchedBetween("base", "main")).nodes) {
+    if (node.base_path != "d/f") continue;
+    found = true;
+    EXPECT_EQ(node.signature.ctime.nsec, static_cast<uint32_t>(st.st_ctim.tv_nsec));
+  }
+  EXPECT_TRUE(found);
   fs.reset();
   ExpectClean();
 }

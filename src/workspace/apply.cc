@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workspace/apply.h"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "agentfs/path.h"
+#include "workspace/apply_conflicts.h"
+#include "workspace/apply_steps.h"
+#include "workspace/restore_paths.h"
+
+namespace agentfs {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kUnderWay = "applying", kLast = "applied";
+
+std::string JournalDirectory(const Layout& layout, std::string_view name) {
+  return fs::path(layout.database).parent_path() / name;
+}
+
+bool IsThere(const std::string& path) {
+  std::error_code ignored;
+  return fs::exists(path, ignored);
+}
+
+bool HasSnapshot(Volume& volume, const std::string& name) {
+  const auto all = volume.ListSnapshots();
+  return std::any_of(all.begin(), all.end(),
+                     [&](const SnapshotInfo& each) { return each.name == name; });
+}
+
+// What was selected cannot be there without the directories above it that are new too.
+std::vector<PathChange> WithParents(const std::vector<PathChange>& all,
+                                    std::vector<PathChange> selected) {
+  if (selected.size() == all.size()) return selected;
+  absl::flat_hash_map<std::string_view, const PathChange*> directories;
+  for (const PathChange& change : all) {
+    const bool here = change.before.node && S_ISDIR(change.before.attr.mode);
+    const bool comes = change.after.node && S_ISDIR(change.after.attr.mode);
+    if (comes && (!here || !change.old_path.empty())) directories[change.path] = &change;
+  }
+  absl::flat_hash_set<std::string> known;
+  for (const PathChange& change : selected) known.insert(change.path);
+  for (size_t i = 0; i < selected.size(); ++i) {
+    if (!selected[i].after.node) continue;
+    const std::string parent(ParentPath(selected[i].path));
+    const auto it = directories.find(parent);
+    if (it == directories.end() || !known.insert(parent).second) continue;
+    selected.push_back(*it->second);
+    if (selected.back().kind != PathChange::Kind::kRenamed) continue;
+    selected.back().kind = PathChange::Kind::kAdded;
+    selected.back().old_path.clear();
+    selected.back().before = Found();
+  }
+  std::sort(selected.begin(), selected.end(),
+            [](const PathChange& a, const PathChange& b) { return a.path < b.path; });
+  return selected;
+}
+
+}  // namespace
+
+Result<Applier> Applier::Open(Volume& volume, const Layout& layout) {
+  if (layout.base.empty()) {
+    return Error(EINVAL, "the workspace has no base to apply changes to");
+  }
+  return Applier(volume, layout);
+}
+
+Result<ApplyRun> Applier::OpenRun(const std::string& name) const {
+  AGENTFS_ASSIGN(HostTree base, HostTree::Open(layout_.base));
+  return ApplyRun(std::move(base), JournalDirectory(layout_, name), hook_);
+}
+
+Result<ApplyPlan> Applier::Plan(const std::string& ref, const ApplyOptions& options) {
+  ApplyPlan plan;
+  plan.ref = ref;
+  AGENTFS_ASSIGN(plan.views, OpenViews(volume_, "base", ref));
+  AGENTFS_ASSIGN(const auto all, FindChanges(volume_, "base", ref));
+  plan.changes = WithParents(all, SelectPaths(all, options.paths));
+  for (const PathChange& change : plan.changes) {
+    if (options.on_conflict == OnConflict::kOverwrite) break;
+    AGENTFS_ASSIGN(auto conflict, FindConflict(plan.views, change));
+    if (!conflict) continue;
+    if (options.on_conflict == OnConflict::kMerge) {
+      AGENTFS_ASSIGN(auto merged, MergeChange(plan.views, change));
+      if (merged) {
+        plan.merged[change.path] = std::move(*merged);
+        continue;
+      }
+      if (conflict->kind == ApplyConflict::Kind::kChanged) {
+        conflict->kind = ApplyConflict::Kind::kOverlaps;
+      }
+    }
+    plan.conflicts.push_back(std::move(*conflict));
+  }
+  AGENTFS_ASSIGN(plan.risks, FindRisks(plan.views, plan.changes));
+  return plan;
+}
+
+Result<void> Applier::Apply(const ApplyPlan& plan, const std::string& branch, Extent extent) {
+  AGENTFS_ASSIGN(ApplyRun run, OpenRun(std::string(kUnderWay)));
+  AGENTFS_ASSIGN(const HostTree base, HostTree::Open(layout_.base));
+  AGENTFS_ASSIGN(ApplyRecord record, MakeSteps(plan, base));
+  record.branch = branch;
+  record.whole = extent == Extent::kWhole;
+  PlanSource source(plan);
+  AGENTFS_TRY(run.Stage(std::move(record), source));
+  auto committed = run.Commit();
+  if (!committed.ok()) {
+    AGENTFS_TRY(run.Undo());
+    AGENTFS_TRY(run.Remove());
+    return committed;
+  }
+  return Finish(run);
+}
+
+Result<void> Applier::Finish(ApplyRun& run) {
+  AGENTFS_TRY(Settle(run.record()));
+  AGENTFS_ASSIGN(ApplyRun last, OpenRun(std::string(kLast)));
+  AGENTFS_TRY(last.Remove());
+  std::error_code error;
+  fs::rename(JournalDirectory(layout_, kUnderWay), JournalDirectory(layout_, kLast), error);
+  if (error) return Error(error.value()).WithContext("cannot keep what was replaced");
+  return Ok();
+}
+
+// What the base has now as the branch had it, the branch needs no more.
+Result<void> Applier::Settle(const ApplyRecord& record) {
+  const auto branches = volume_.ListBranches();
+  const bool there = std::any_of(branches.begin(), branches.end(), [&](const BranchInfo& each) {
+    return each.name == record.branch;
+  });
+  if (!there) return Ok();
+  if (!record.merged.empty()) {
+    AGENTFS_TRY(RestorePaths(volume_, record.branch, "base", record.merged));
+  }
+  AGENTFS_TRY(volume_.FollowBase(record.branch, record.settle, FollowMode::kUnlessNewer));
+  return volume_.Flush(Durability::kSynced);
+}
+
+Result<bool> Applier::Recover(Volume& volume, const Layout& layout) {
+  if (layout.base.empty() || !IsThere(JournalDirectory(layout, kUnderWay))) return false;
+  Applier applier(volume, layout);
+  AGENTFS_ASSIGN(ApplyRun run, applier.OpenRun(std::string(kUnderWay)));
+  AGENTFS_ASSIGN(const ApplyState state, run.Load());
+  if (state == ApplyState::kCommitting && run.Commit().ok()) {
+    AGENTFS_TRY(applier.Finish(run));
+    return true;
+  }
+  if (state == ApplyState::kReverting) {
+    AGENTFS_TRY(run.Undo(state));
+    AGENTFS_TRY(applier.FinishUndo(run));
+    return true;
+  }
+  AGENTFS_TRY(run.Undo());
+  AGENTFS_TRY(run.Remove());
+  return true;
+}
+
+// ---- taking back
+
+Result<std::optional<ApplyRecord>> Applier::Last() {
+  if (!IsThere(JournalDirectory(layout_, kLast))) return std::optional<ApplyRecord>();
+  AGENTFS_ASSIGN(ApplyRun run, OpenRun(std::string(kLast)));
+  AGENTFS_TRY(run.Load());
+  return std::optional<ApplyRecord>(run.record());
+}
+
+Result<std::vector<std::string>> Applier::ChangedSinceLast() {
+  AGENTFS_ASSIGN(ApplyRun run, OpenRun(std::string(kLast)));
+  AGENTFS_TRY(run.Load());
+  return run.ChangedSince();
+}
+
+Result<void> Applier::UndoLast() {
+  std::error_code error;
+  fs::rename(JournalDirectory(layout_, kLast), JournalDirectory(layout_, kUnderWay), error);
+  if (error) return Error(error.value(), "there is no apply to take back");
+  AGENTFS_ASSIGN(ApplyRun run, OpenRun(std::string(kUnderWay)));
+  AGENTFS_TRY(run.Load());
+  AGENTFS_TRY(run.Undo(ApplyState::kReverting));
+  return FinishUndo(run);
+}
+
+Result<void> Applier::FinishUndo(ApplyRun& run) {
+  auto given = GiveChangesBack(run.record());
+  AGENTFS_TRY(run.Remove());
+  if (given.ok()) return volume_.Flush(Durability::kSynced);
+  return given.error().WithContext("the base is as before, but the branch has not all its changes");
+}
+
+// Where the branch has done nothing else since, it has again what it had before the apply.
+Result<void> Applier::GiveChangesBack(const ApplyRecord& record) {
+  if (!HasSnapshot(volume_, record.snapshot)) return Ok();
+  AGENTFS_ASSIGN(const auto now, FindChanges(volume_, "base", record.branch, ChangeScope::kAll));
+  // Directories that were given back stay in the branch when the base loses them.
+  const absl::flat_hash_set<std::string> settled(record.settle.begin(), record.settle.end());
+  absl::flat_hash_set<std::string> others;
+  for (const PathChange& change : now) {
+    if (S_ISDIR(change.attr().mode) && settled.contains(change.path)) continue;
+    others.insert(change.path);
+    others.insert(change.old_path);
+  }
+  if (record.whole && others.empty()) {
+    AGENTFS_TRY(restore_ ? restore_(record.branch, record.snapshot)
+                         : volume_.Restore(record.branch, record.snapshot));
+  } else {
+    std::vector<std::string> paths;
+    for (const std::string& path : record.settle) {
+      if (!others.contains(path)) paths.push_back(path);
+    }
+    if (!paths.empty()) {
+      AGENTFS_TRY(RestorePaths(volume_, record.branch, record.snapshot, paths));
+    }
+  }
+  return volume_.FollowBase(record.branch, record.settle, FollowMode::kAccept);
+}
+
+}  // namespace agentfs

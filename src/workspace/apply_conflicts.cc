@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workspace/apply_conflicts.h"
+
+#include <sys/stat.h>
+
+#include "agentfs/files.h"
+#include "base/clock.h"
+#include "core/originals.h"
+#include "workspace/file_content.h"
+#include "workspace/text_lines.h"
+
+namespace agentfs {
+namespace {
+
+using ConflictKind = ApplyConflict::Kind;
+using MaybeConflict = std::optional<ApplyConflict>;
+
+constexpr uint64_t kMaxMerged = uint64_t{16} << 20;
+
+MaybeConflict In(ConflictKind kind, const PathChange& change) {
+  return ApplyConflict{kind, change.path};
+}
+
+// The base's file is the one whose node the branch has changed.
+bool LooksAsThen(const PathChange& change) {
+  const Attr& now = change.before.attr;
+  const BaseSignature& then = change.base_signature;
+  return now.size == then.size && now.mtime == then.mtime && now.ctime == then.ctime;
+}
+
+bool ChangedSince(const PathChange& change) {
+  return ToMilliseconds(change.before.attr.ctime) > change.since_ms;
+}
+
+MaybeConflict ConflictOfAdded(const Views& views, const PathChange& change) {
+  if (change.since_ms != 0) return In(ConflictKind::kVanished, change);
+  if (!change.base_path || S_ISDIR(change.after.attr.mode)) return MaybeConflict();
+  // A file of the base under a new name.
+  const bool there = Files(views.before).Resolve("/" + *change.base_path, FollowLinks::kNo).ok();
+  return there ? MaybeConflict() : In(ConflictKind::kVanished, change);
+}
+
+MaybeConflict ConflictOfModified(const PathChange& change) {
+  const bool same_node = change.before.attr.node == change.after.attr.node;
+  const bool directories = S_ISDIR(change.before.attr.mode) && S_ISDIR(change.after.attr.mode);
+  if (directories) return MaybeConflict();
+  if (same_node) {
+    return change.content && !LooksAsThen(change) ? In(ConflictKind::kChanged, change)
+                                                  : MaybeConflict();
+  }
+  if (change.since_ms == 0) return In(ConflictKind::kAppeared, change);
+  return ChangedSince(change) ? In(ConflictKind::kChanged, change) : MaybeConflict();
+}
+
+}  // namespace
+
+std::string ApplyConflict::reason() const {
+  switch (kind) {
+    case ConflictKind::kChanged:
+      return "changed in the base since the branch saw it";
+    case ConflictKind::kAppeared:
+      return "appeared in the base, where the branch has something else";
+    case ConflictKind::kVanished:
+      return "gone from the base, changed in the branch";
+    case ConflictKind::kOverlaps:
+      return "changed in both, and cannot be merged";
+  }
+  return "";
+}
+
+Result<std::optional<ApplyConflict>> FindConflict(const Views& views, const PathChange& change) {
+  switch (change.kind) {
+    case PathChange::Kind::kAdded:
+      return ConflictOfAdded(views, change);
+    case PathChange::Kind::kRemoved:
+      if (S_ISDIR(change.before.attr.mode)) return MaybeConflict();
+      if (change.since_ms == 0) return In(ConflictKind::kAppeared, change);
+      return ChangedSince(change) ? In(ConflictKind::kChanged, change) : MaybeConflict();
+    case PathChange::Kind::kModified:
+      return ConflictOfModified(change);
+    case PathChange::Kind::kRenamed:
+      return change.content && !LooksAsThen(change) ? In(ConflictKind::kChanged, change)
+                                                    : MaybeConflict();
+  }
+  return MaybeConflict();
+}
+
+Result<std::optional<std::string>> MergeChange(const Views& views, const PathChange& change) {
+  const bool files = change.before.node && change.after.node && S_ISREG(change.before.attr.mode) &&
+                     S_ISREG(change.after.attr.mode);
+  if (!files || change.before.attr.size > kMaxMerged || change.after.attr.size > kMaxMerged) {
+    return std::optional<std::string>();
+  }
+  Result<std::string> original =
+      views.after->GetXattr(Caller{}, *change.after.node, kOriginalXattr);
+  if (original.code() == ENODATA) return std::optional<std::string>();
+  if (!original.ok()) return original.error();
+  const std::string& path = change.old_path.empty() ? change.path : change.old_path;
+  const size_t end = original->find('\0');
+  if (end == original->npos || "/" + original->substr(0, end) != path) {
+    return std::optional<std::string>();
+  }
+  AGENTFS_ASSIGN(const std::string ours,
+                 ReadWhole(*views.before, *change.before.node, change.before.attr.size));
+  AGENTFS_ASSIGN(const std::string theirs,
+                 ReadWhole(*views.after, *change.after.node, change.after.attr.size));
+  if (LooksBinary(ours) || LooksBinary(theirs)) return std::optional<std::string>();
+  return MergeLines(std::string_view(*original).substr(end + 1), ours, theirs);
+}
+
+}  // namespace agentfs

@@ -1,0 +1,365 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workspace/apply_run.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <array>
+#include <filesystem>
+#include <set>
+
+namespace agentfs {
+namespace {
+
+using StepKind = ApplyStep::Kind;
+
+constexpr std::array<std::string_view, 4> kStateNames = {"staging", "committing", "undoing",
+                                                         "reverting"};
+// Past this many steps one sync of the filesystem is cheaper than many of files.
+constexpr size_t kSyncsSingly = 32;
+
+std::string ParentOf(const std::string& path) {
+  const size_t slash = path.rfind('/');
+  return slash == path.npos ? "" : path.substr(0, slash);
+}
+
+// Complete or as it was, whatever happens.
+Result<void> WriteDurably(const std::string& path, std::string_view content) {
+  {
+    AGENTFS_ASSIGN(const Fd fd,
+                   OpenAt(AT_FDCWD, path + ".new", O_WRONLY | O_CREAT | O_TRUNC, 0600));
+    AGENTFS_TRY(WriteAt(fd.get(), 0, content));
+    AGENTFS_TRY(SyncFd(fd.get()));
+  }
+  if (::rename((path + ".new").c_str(), path.c_str()) != 0) return ErrnoError();
+  AGENTFS_ASSIGN(const Fd directory, OpenAt(AT_FDCWD, std::filesystem::path(path).parent_path(),
+                                            O_RDONLY | O_DIRECTORY));
+  return SyncFd(directory.get());
+}
+
+Result<std::string> ReadAll(const std::string& path) {
+  AGENTFS_ASSIGN(const Fd fd, OpenAt(AT_FDCWD, path, O_RDONLY));
+  AGENTFS_ASSIGN(const struct stat st, StatFd(fd.get()));
+  std::string content(static_cast<size_t>(st.st_size), '\0');
+  AGENTFS_ASSIGN(const size_t got, ReadAt(fd.get(), 0, content));
+  content.resize(got);
+  return content;
+}
+
+// There is nothing to do if it is not there any more.
+Result<void> UnlessGone(Result<void> result) { return result.code() == ENOENT ? Ok() : result; }
+
+Result<bool> Exists(const HostTree& tree, const std::string& path) {
+  AGENTFS_ASSIGN(const auto st, tree.Stat(path));
+  return st.has_value();
+}
+
+}  // namespace
+
+// ---- the journal
+
+Result<void> ApplyRun::WriteState(ApplyState state) {
+  return WriteDurably(directory_ + "/state", kStateNames[static_cast<size_t>(state)]);
+}
+
+Result<void> ApplyRun::OpenBackups() {
+  AGENTFS_ASSIGN(HostTree backups, HostTree::Open(directory_ + "/files"));
+  backups_.emplace(std::move(backups));
+  return Ok();
+}
+
+Result<ApplyState> ApplyRun::Load() {
+  Result<std::string> state = ReadAll(directory_ + "/state");
+  Result<std::string> plan = ReadAll(directory_ + "/plan");
+  // Killed before anything was staged.
+  if (state.code() == ENOENT || plan.code() == ENOENT) return ApplyState::kStaging;
+  if (!state.ok()) return state.error();
+  if (!plan.ok()) return plan.error();
+  AGENTFS_ASSIGN(record_, DecodeRecord(*plan));
+  AGENTFS_TRY(OpenBackups());
+  for (size_t i = 0; i < kStateNames.size(); ++i) {
+    if (*state == kStateNames[i]) return static_cast<ApplyState>(i);
+  }
+  return Error(EBADMSG, directory_ + "/state: the journal of an apply is damaged");
+}
+
+Result<void> ApplyRun::Remove() {
+  std::error_code error;
+  std::filesystem::remove_all(directory_, error);
+  if (error) return Error(error.value()).WithContext("cannot remove " + directory_);
+  return Ok();
+}
+
+Result<void> ApplyRun::SyncBase() {
+  if (record_.steps.size() > kSyncsSingly) return SyncFileSystemOf(base_.descriptor());
+  std::set<std::string> directories;
+  for (const ApplyStep& step : record_.steps) {
+    directories.insert(ParentOf(step.path));
+    if (step.kind == StepKind::kMove) directories.insert(ParentOf(step.other));
+  }
+  for (const std::string& directory : directories) {
+    // One that was removed, or is none yet, is synced with its parent.
+    Result<void> synced = base_.SyncDirectory(directory);
+    const int code = synced.code();
+    if (code != 0 && code != ENOENT && code != ENOTDIR && code != ELOOP) return synced;
+  }
+  return Ok();
+}
+
+// ---- staging
+
+Result<void> ApplyRun::Stage(ApplyRecord record, ApplySource& source) {
+  record_ = std::move(record);
+  AGENTFS_TRY(Remove());
+  std::error_code error;
+  std::filesystem::create_directories(directory_ + "/files", error);
+  if (error) return Error(error.value()).WithContext("cannot make " + directory_);
+  auto stage = [&]() -> Result<void> {
+    AGENTFS_TRY(OpenBackups());
+    // The names of what will be staged first, so that whoever comes after a crash can remove it.
+    AGENTFS_TRY(WriteDurably(directory_ + "/plan", EncodeRecord(record_)));
+    AGENTFS_TRY(WriteState(ApplyState::kStaging));
+    size_t done = 0;
+    for (ApplyStep& step : record_.steps) {
+      Tell(done++);
+      auto staged = StageStep(step, source);
+      if (!staged.ok()) return staged.error().WithContext("cannot stage /" + step.path);
+    }
+    AGENTFS_TRY(SyncBase());
+    AGENTFS_TRY(WriteDurably(directory_ + "/plan", EncodeRecord(record_)));
+    return WriteState(ApplyState::kCommitting);
+  };
+  auto staged = stage();
+  if (staged.ok()) return Ok();
+  AGENTFS_TRY(Undo());
+  AGENTFS_TRY(Remove());
+  return staged;
+}
+
+Result<void> ApplyRun::StageStep(ApplyStep& step, ApplySource& source) {
+  if (step.temp.empty()) return Ok();
+  if (!step.other.empty()) {
+    AGENTFS_TRY(base_.Link(step.other, base_, step.temp));
+  } else if (S_ISREG(step.after.mode)) {
+    AGENTFS_TRY(StageFile(step, source));
+  } else if (S_ISLNK(step.after.mode)) {
+    AGENTFS_ASSIGN(const std::string target, source.Target(step));
+    AGENTFS_TRY(base_.MakeSymlink(target, step.temp));
+  } else {
+    AGENTFS_TRY(base_.MakeNode(step.temp, step.after.mode, source.Device(step)));
+  }
+  if (step.other.empty()) AGENTFS_TRY(base_.SetAttributes(step.temp, step.after));
+  AGENTFS_ASSIGN(const auto st, base_.Stat(step.temp));
+  if (!st) return Error(ENOENT, "what was staged has vanished");
+  step.inode = st->st_ino;
+  step.size = static_cast<uint64_t>(st->st_size);
+  return Ok();
+}
+
+Result<void> ApplyRun::StageFile(ApplyStep& step, ApplySource& source) {
+  AGENTFS_ASSIGN(const Fd file, base_.CreateFile(step.temp));
+  uint64_t size = 0;
+  AGENTFS_TRY(source.Read(step, &size, [&](uint64_t at, std::string_view data) {
+    return WriteAt(file.get(), at, data);
+  }));
+  if (::ftruncate(file.get(), static_cast<off_t>(size)) != 0) return ErrnoError();
+  return record_.steps.size() <= kSyncsSingly ? SyncFd(file.get()) : Ok();
+}
+
+// ---- there
+
+Result<void> ApplyRun::Commit() {
+  for (size_t i = 0; i < record_.steps.size(); ++i) {
+    Tell(i);
+    auto done = Do(i);
+    if (!done.ok()) return done.error().WithContext("cannot apply /" + record_.steps[i].path);
+  }
+  // Directories get their modes and times last: what was put into them has changed these.
+  for (size_t i = record_.steps.size(); i-- > 0;) {
+    const ApplyStep& step = record_.steps[i];
+    if (step.kind == StepKind::kMakeDirectory) {
+      AGENTFS_TRY(base_.SetAttributes(step.path, step.after));
+    }
+  }
+  return SyncBase();
+}
+
+Result<void> ApplyRun::Do(size_t index) {
+  const ApplyStep& step = record_.steps[index];
+  switch (step.kind) {
+    case StepKind::kRemove:
+      return DoRemove(step, BackupOf(index));
+    case StepKind::kMakeDirectory: {
+      Result<void> made = base_.MakeDirectory(step.path);
+      return made.code() == EEXIST ? Ok() : made;
+    }
+    case StepKind::kMove:
+      return DoMove(step);
+    case StepKind::kRemoveDirectory:
+      return UnlessGone(base_.RemoveDirectory(step.path));
+    case StepKind::kWrite:
+    case StepKind::kOverwrite:
+      return DoWrite(step, BackupOf(index));
+    case StepKind::kSetAttributes:
+      return base_.SetAttributes(step.path, step.after);
+  }
+  return Error(EBADMSG);
+}
+
+Result<void> ApplyRun::DoRemove(const ApplyStep& step, const std::string& backup) {
+  AGENTFS_ASSIGN(const bool saved, Exists(*backups_, backup));
+  if (!saved) {
+    Result<void> moved = base_.Rename(step.path, *backups_, backup, HostTree::Replace::kNo);
+    if (moved.code() != EXDEV) return UnlessGone(moved);
+    // The state directory is on another filesystem.
+    (void)backups_->Unlink(backup + ".part");
+    AGENTFS_TRY(base_.Copy(step.path, *backups_, backup + ".part"));
+    AGENTFS_TRY(backups_->Rename(backup + ".part", *backups_, backup, HostTree::Replace::kYes));
+  }
+  return UnlessGone(base_.Unlink(step.path));
+}
+
+Result<void> ApplyRun::DoWrite(const ApplyStep& step, const std::string& backup) {
+  AGENTFS_ASSIGN(const bool staged, Exists(base_, step.temp));
+  if (!staged) return Ok();  // done before
+  AGENTFS_ASSIGN(const bool saved, Exists(*backups_, backup));
+  AGENTFS_ASSIGN(const bool there, Exists(base_, step.path));
+  if (there && !saved) {
+    Result<void> linked = step.kind == StepKind::kWrite
+                              ? base_.Link(step.path, *backups_, backup)
+                              : Result<void>(Error(EXDEV));  // which needs a copy
+    if (linked.code() == EXDEV || linked.code() == EPERM || linked.code() == EMLINK) {
+      (void)backups_->Unlink(backup + ".part");
+      AGENTFS_TRY(base_.Copy(step.path, *backups_, backup + ".part"));
+      linked = backups_->Rename(backup + ".part", *backups_, backup, HostTree::Replace::kYes);
+    }
+    AGENTFS_TRY(linked);
+  }
+  if (step.kind == StepKind::kWrite) {
+    // rename(2) does nothing if both are names of one file.
+    AGENTFS_TRY(base_.Rename(step.temp, base_, step.path, HostTree::Replace::kYes));
+    return UnlessGone(base_.Unlink(step.temp));
+  }
+  AGENTFS_TRY(base_.Overwrite(step.path, base_, step.temp));
+  return base_.Unlink(step.temp);
+}
+
+Result<void> ApplyRun::DoMove(const ApplyStep& step) {
+  AGENTFS_ASSIGN(const bool there, Exists(base_, step.other));
+  if (there) {
+    AGENTFS_TRY(base_.Rename(step.other, base_, step.path, HostTree::Replace::kNo));
+  }
+  return base_.SetAttributes(step.path, step.after);
+}
+
+// ---- and back
+
+Result<void> ApplyRun::Undo(ApplyState state) {
+  if (backups_) AGENTFS_TRY(WriteState(state));
+  for (size_t i = record_.steps.size(); i-- > 0;) {
+    Tell(i);
+    auto taken = TakeBack(i);
+    if (!taken.ok()) {
+      return taken.error().WithContext("cannot take back /" + record_.steps[i].path);
+    }
+  }
+  for (const DirectoryTimes& each : record_.directories) {
+    Result<HostAttributes> attributes = base_.GetAttributes(each.path);
+    if (attributes.code() == ENOENT) continue;
+    if (!attributes.ok()) return attributes.error();
+    attributes->atime = each.atime;
+    attributes->mtime = each.mtime;
+    AGENTFS_TRY(base_.SetAttributes(each.path, *attributes));
+  }
+  return SyncBase();
+}
+
+Result<void> ApplyRun::TakeBack(size_t index) {
+  const ApplyStep& step = record_.steps[index];
+  switch (step.kind) {
+    case StepKind::kRemove:
+      return GiveBack(BackupOf(index), step.path);
+    case StepKind::kMakeDirectory: {
+      if (step.replaces) return Ok();
+      // What somebody has put into it since stays.
+      Result<void> removed = UnlessGone(base_.RemoveDirectory(step.path));
+      return removed.code() == ENOTEMPTY || removed.code() == ENOTDIR ? Ok() : removed;
+    }
+    case StepKind::kMove:
+      return TakeBackMove(step);
+    case StepKind::kRemoveDirectory:
+      return TakeBackDirectory(step);
+    case StepKind::kWrite:
+    case StepKind::kOverwrite:
+      return TakeBackWrite(step, BackupOf(index));
+    case StepKind::kSetAttributes:
+      return UnlessGone(base_.SetAttributes(step.path, step.before));
+  }
+  return Error(EBADMSG);
+}
+
+Result<void> ApplyRun::GiveBack(const std::string& backup, const std::string& path) {
+  AGENTFS_ASSIGN(const bool saved, Exists(*backups_, backup));
+  if (!saved) return Ok();
+  Result<void> moved = backups_->Rename(backup, base_, path, HostTree::Replace::kYes);
+  if (moved.code() != EXDEV) {
+    AGENTFS_TRY(moved);
+    return UnlessGone(backups_->Unlink(backup));  // both were names of one file
+  }
+  const std::string part = path + ".agentfs-part";
+  (void)base_.Unlink(part);
+  AGENTFS_TRY(backups_->Copy(backup, base_, part));
+  AGENTFS_TRY(base_.Rename(part, base_, path, HostTree::Replace::kYes));
+  return backups_->Unlink(backup);
+}
+
+Result<void> ApplyRun::TakeBackWrite(const ApplyStep& step, const std::string& backup) {
+  AGENTFS_ASSIGN(const bool staged, Exists(base_, step.temp));
+  AGENTFS_ASSIGN(const bool saved, backups_ ? Exists(*backups_, backup) : Result<bool>(false));
+  if (saved && step.kind == StepKind::kOverwrite) {
+    AGENTFS_TRY(base_.Overwrite(step.path, *backups_, backup));
+    AGENTFS_TRY(backups_->Unlink(backup));
+  } else if (saved) {
+    AGENTFS_TRY(GiveBack(backup, step.path));
+  } else if (!staged && !step.replaces && step.inode != 0) {
+    AGENTFS_ASSIGN(const auto st, base_.Stat(step.path));
+    if (st && st->st_ino == step.inode) AGENTFS_TRY(base_.Unlink(step.path));
+  }
+  return staged ? UnlessGone(base_.Unlink(step.temp)) : Ok();
+}
+
+Result<void> ApplyRun::TakeBackMove(const ApplyStep& step) {
+  AGENTFS_ASSIGN(const bool back, Exists(base_, step.other));
+  AGENTFS_ASSIGN(const bool there, Exists(base_, step.path));
+  if (back || !there) return Ok();
+  AGENTFS_TRY(base_.Rename(step.path, base_, step.other, HostTree::Replace::kNo));
+  return base_.SetAttributes(step.other, step.before);
+}
+
+Result<void> ApplyRun::TakeBackDirectory(const ApplyStep& step) {
+  Result<void> made = base_.MakeDirectory(step.path);
+  if (!made.ok() && made.code() != EEXIST) return made;
+  return base_.SetAttributes(step.path, step.before);
+}
+
+Result<std::vector<std::string>> ApplyRun::ChangedSince() {
+  std::vector<std::string> changed;
+  for (const ApplyStep& step : record_.steps) {
+    AGENTFS_ASSIGN(const auto st, base_.Stat(step.path));
+    bool same = true;
+    if (step.kind == StepKind::kWrite) {
+      same = st && st->st_ino == step.inode && static_cast<uint64_t>(st->st_size) == step.size &&
+             st->st_mtim.tv_sec == step.after.mtime.sec &&
+             static_cast<uint32_t>(st->st_mtim.tv_nsec) == step.after.mtime.nsec;
+    } else if (step.kind == StepKind::kRemove) {
+      same = !st;
+    } else if (step.kind == StepKind::kMove) {
+      AGENTFS_ASSIGN(const bool back, Exists(base_, step.other));
+      same = st && !back;
+    }
+    if (!same) changed.push_back("/" + step.path);
+  }
+  return changed;
+}
+
+}  // namespace agentfs
