@@ -163,6 +163,58 @@ void AddDiff(CLI::App& app, Context& context) {
   diff.preparse_callback([&context](size_t) { context.wants_pager = true; });
 }
 
+void AddApply(CLI::App& app, Context& context) {
+  CLI::App& apply =
+      AddCommand(app, "apply", "Write a branch's changes to the real files; all of them or nothing",
+                 "  agentfs apply --dry-run             # what would be written, and conflicts\n"
+                 "  agentfs apply\n"
+                 "  agentfs apply --branch experiment /src\n"
+                 "  agentfs apply --merge               # merge text that was changed in both\n"
+                 "  agentfs apply --undo                # give back what the last one replaced");
+  auto options = std::make_shared<ApplyCommand>();
+  auto* paths = apply.add_option("PATH", options->paths, "Only these, and what is below them");
+  paths->type_name("");
+  apply.add_option("--branch", options->branch, "The branch (default: main)")->type_name("B");
+  apply.add_flag("--dry-run", options->dry_run, "Write nothing");
+  apply.add_flag("--yes", options->yes,
+                 "Also what would act later: git hooks, .envrc, editor tasks, new executables, "
+                 "links that leave the workspace");
+  auto* merge = apply.add_flag("--merge", options->merge, "Merge text that both have changed");
+  auto* force = apply.add_flag("--force", options->force, "Overwrite what the base has changed");
+  force->excludes(merge);
+  auto* undo = apply.add_flag("--undo", options->undo, "Take back the last apply");
+  undo->excludes(paths)->excludes(merge);
+  Choose(apply, context, options, RunApply);
+}
+
+void AddBackwards(CLI::App& app, Context& context) {
+  CLI::App& discard =
+      AddCommand(app, "discard", "Drop a branch's changes; they are snapshotted first",
+                 "  agentfs discard\n  agentfs discard --branch experiment /src");
+  auto dropped = std::make_shared<DiscardCommand>();
+  discard.add_option("PATH", dropped->paths, "Only these, and what is below them")->type_name("");
+  discard.add_option("--branch", dropped->branch, "The branch (default: main)")->type_name("B");
+  Choose(discard, context, dropped, RunDiscard);
+
+  CLI::App& restore =
+      AddCommand(app, "restore", "Make a branch, or paths of it, what a snapshot was",
+                 "  agentfs restore before-refactor\n"
+                 "  agentfs restore s3 /src/a.c          # what it replaces is snapshotted first");
+  auto restored = std::make_shared<RestoreCommand>();
+  restore.add_option("REF", restored->ref, "A snapshot, a branch, or base")
+      ->required()
+      ->type_name("");
+  restore.add_option("PATH", restored->paths, "Only these, and what is below them")->type_name("");
+  restore.add_option("--branch", restored->branch, "The branch (default: main)")->type_name("B");
+  Choose(restore, context, restored, RunRestore);
+
+  CLI::App& undo = AddCommand(app, "undo", "Back to before the last run or exec",
+                              "  agentfs undo\n  agentfs undo --branch experiment");
+  auto undone = std::make_shared<UndoCommand>();
+  undo.add_option("--branch", undone->branch, "The branch (default: main)")->type_name("B");
+  Choose(undo, context, undone, RunUndo);
+}
+
 void AddExport(CLI::App& app, Context& context) {
   CLI::App& command = AddCommand(app, "export", "Write a branch or snapshot as a tar archive",
                                  "  agentfs export -o work.tar.zst\n"
@@ -579,6 +631,8 @@ void Build(CLI::App& app, Context& context) {
   AddUnmount(app, context);
   AddStatus(app, context);
   AddDiff(app, context);
+  AddApply(app, context);
+  AddBackwards(app, context);
   AddPolicy(app, context);
   AddExport(app, context);
   AddImport(app, context);

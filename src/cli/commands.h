@@ -51,6 +51,27 @@ struct DiffOptions {
 };
 Result<int> RunDiff(Context& context, const DiffOptions& options);
 
+struct ApplyCommand {
+  std::string branch;
+  std::vector<std::string> paths;
+  bool dry_run = false, yes = false, merge = false, force = false, undo = false;
+};
+Result<int> RunApply(Context& context, const ApplyCommand& command);
+struct DiscardCommand {
+  std::string branch;
+  std::vector<std::string> paths;
+};
+Result<int> RunDiscard(Context& context, const DiscardCommand& command);
+struct RestoreCommand {
+  std::string ref, branch;
+  std::vector<std::string> paths;
+};
+Result<int> RunRestore(Context& context, const RestoreCommand& command);
+struct UndoCommand {
+  std::string branch;
+};
+Result<int> RunUndo(Context& context, const UndoCommand& command);
+
 struct ExportOptions {
   std::string ref;  // empty: main
   std::string format = "tar";

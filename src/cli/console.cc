@@ -16,6 +16,9 @@ constexpr size_t kBuffer = 64 << 10;
 
 bool Console::IsTerminal() const { return ::isatty(streams_.out) == 1; }
 
+bool Console::ErrorsAreTerminal() const { return ::isatty(streams_.err) == 1; }
+bool Console::CanAsk() const { return ::isatty(streams_.in) == 1 && ErrorsAreTerminal(); }
+
 Result<void> Console::WaitFor(int fd, short events) const {
   if (streams_.client < 0) return Ok();
   struct pollfd waits[] = {{fd, events, 0}, {streams_.client, POLLRDHUP, 0}};

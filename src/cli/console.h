@@ -30,6 +30,9 @@ class Console {
 
   const Streams& streams() const { return streams_; }
   bool IsTerminal() const;
+  // Whether a person can be asked: input and errors are a terminal.
+  bool CanAsk() const;
+  bool ErrorsAreTerminal() const;
   Result<void> Write(std::string_view data);
   Result<void> Flush();
   // Unbuffered; what cannot be told is not told.

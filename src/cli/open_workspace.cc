@@ -16,6 +16,7 @@
 #include "cli/server/mount_record.h"
 #include "sys/base_with_host.h"
 #include "sys/mount_table.h"
+#include "workspace/apply.h"
 
 namespace agentfs::cli {
 namespace {
@@ -89,6 +90,13 @@ Result<std::unique_ptr<OpenWorkspace>> OpenWorkspace::Open(Workspace workspace, 
   std::unique_ptr<OpenWorkspace> open(new OpenWorkspace(std::move(workspace), std::move(lock)));
   AGENTFS_TRY(CleanUpAfterServer(open->workspace_.layout));
   AGENTFS_TRY(open->OpenVolume(missing));
+  auto recovered = Applier::Recover(open->volume(), open->workspace_.layout);
+  if (!recovered.ok()) {
+    return Error(
+        recovered.code(),
+        "an apply was interrupted, and cannot be completed: " + recovered.error().message(),
+        "remove the cause and try again; what it replaced is kept meanwhile");
+  }
   open->operations_ = std::make_unique<control::Operations>(open->volume(), nullptr, nullptr);
   return open;
 }

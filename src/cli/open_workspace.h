@@ -25,7 +25,7 @@ enum class Missing : uint8_t { kFail, kCreate };
 // An open workspace, locked against other processes. Thread-safe but for Close.
 class OpenWorkspace {
  public:
-  // Cleans up first after a server that was killed.
+  // Cleans up first after a server, or an apply, that was killed.
   static Result<std::unique_ptr<OpenWorkspace>> Open(Workspace workspace, WorkspaceLock lock,
                                                      Missing missing);
   // Checks, and repairs, what must be sound for Open to succeed.
