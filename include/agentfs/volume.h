@@ -107,6 +107,7 @@ struct Touched {
   struct Name {
     NodeId parent;
     std::string name;
+    NodeId node;  // what it names; 0: nothing
     // When the layers took the name from the base, in milliseconds since 1970; 0: the base had
     // none.
     int64_t since_ms = 0;
@@ -114,12 +115,14 @@ struct Touched {
   struct Node {
     NodeId node;
     std::string base_path;  // where the base has it, if it has
+    uint32_t nlink = 0;
     // What the base's file looked like when the branch changed it.
     bool has_base = false;
     BaseSignature signature;
   };
   std::vector<Name> names;  // given, taken away or moved
   std::vector<Node> nodes;  // other attributes or content, or made or gone
+  bool one_line = false;    // one of the refs stands on the other: all rows are the newest
 };
 
 struct GcReport {

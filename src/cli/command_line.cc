@@ -187,6 +187,18 @@ void AddApply(CLI::App& app, Context& context) {
   Choose(apply, context, options, RunApply);
 }
 
+void AddLog(CLI::App& app, Context& context) {
+  CLI::App& log = AddCommand(app, "log", "Runs, snapshots and applies, newest first",
+                             "  agentfs log\n"
+                             "  agentfs log /src/a.c                # the versions of a file");
+  auto options = std::make_shared<LogCommand>();
+  log.add_option("PATH", options->path, "Only the versions of this file")->type_name("");
+  log.add_option("--branch", options->branch, "The branch (of a file's versions: main)")
+      ->type_name("B");
+  Choose(log, context, options, RunLog);
+  log.preparse_callback([&context](size_t) { context.wants_pager = true; });
+}
+
 void AddBackwards(CLI::App& app, Context& context) {
   CLI::App& discard =
       AddCommand(app, "discard", "Drop a branch's changes; they are snapshotted first",
@@ -633,6 +645,7 @@ void Build(CLI::App& app, Context& context) {
   AddDiff(app, context);
   AddApply(app, context);
   AddBackwards(app, context);
+  AddLog(app, context);
   AddPolicy(app, context);
   AddExport(app, context);
   AddImport(app, context);

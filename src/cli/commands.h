@@ -51,6 +51,11 @@ struct DiffOptions {
 };
 Result<int> RunDiff(Context& context, const DiffOptions& options);
 
+struct LogCommand {
+  std::string path, branch;
+};
+Result<int> RunLog(Context& context, const LogCommand& command);
+
 struct ApplyCommand {
   std::string branch;
   std::vector<std::string> paths;

@@ -37,7 +37,7 @@ class TouchedCollector {
       if (!key || !DecodeEntry(row.value, &record)) continue;
       if (!seen_.insert(row.key.substr(0, row.key.size() - 8)).second) continue;
       if (against_base_ && record.IsForgotten()) continue;
-      touched.names.push_back({key->parent, key->name, record.since_ms});
+      touched.names.push_back({key->parent, key->name, record.node, record.since_ms});
     }
     AGENTFS_ASSIGN(const std::vector<Row> nodes, IndexedRowsOfLayer(store, tables::kNodes, layer));
     for (const Row& row : nodes) {
@@ -48,7 +48,7 @@ class TouchedCollector {
       // It is gone, which its names say, or the branch has forgotten it.
       if (against_base_ && record.nlink == 0) continue;
       touched.nodes.push_back(
-          {key->node, record.base_path, record.has_base, record.base_signature});
+          {key->node, record.base_path, record.nlink, record.has_base, record.base_signature});
     }
     return Ok();
   }
@@ -79,16 +79,18 @@ Result<Touched> VolumeImpl::TouchedBetween(std::string_view from, std::string_vi
   absl::MutexLock lock(&mu_);
   AGENTFS_TRY(state_->journal->Flush(Durability::kNone));
   std::vector<LayerId> layers;
-  bool against_base = false;
+  bool against_base = false, one_line = false;
   {
     absl::ReaderMutexLock tree_lock(&state_->tree_mu);
     AGENTFS_ASSIGN(const Layer* a, LayerOf(from));
     AGENTFS_ASSIGN(const Layer* b, LayerOf(to));
     layers = LayersBetween(a, b);
+    one_line = a->HasAncestor(b->id) || b->HasAncestor(a->id);
     against_base = a->id == kRootLayer || b->id == kRootLayer;
   }
   TouchedCollector collector(against_base);
   for (LayerId layer : layers) AGENTFS_TRY(collector.AddLayer(*state_->store, layer));
+  collector.touched.one_line = one_line;
   return std::move(collector.touched);
 }
 

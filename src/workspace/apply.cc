@@ -9,8 +9,10 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "agentfs/path.h"
+#include "base/clock.h"
 #include "workspace/apply_conflicts.h"
 #include "workspace/apply_steps.h"
+#include "workspace/history.h"
 #include "workspace/restore_paths.h"
 
 namespace agentfs {
@@ -121,7 +123,10 @@ Result<void> Applier::Apply(const ApplyPlan& plan, const std::string& branch, Ex
 }
 
 Result<void> Applier::Finish(ApplyRun& run) {
-  AGENTFS_TRY(Settle(run.record()));
+  const ApplyRecord& record = run.record();
+  AGENTFS_TRY(Settle(record));
+  AGENTFS_TRY(NoteApply(layout_, HistoryEvent::Kind::kApply, record.time_ns, record.branch,
+                        record.snapshot, record.settle.size()));
   AGENTFS_ASSIGN(ApplyRun last, OpenRun(std::string(kLast)));
   AGENTFS_TRY(last.Remove());
   std::error_code error;
@@ -149,7 +154,8 @@ Result<bool> Applier::Recover(Volume& volume, const Layout& layout) {
   Applier applier(volume, layout);
   AGENTFS_ASSIGN(ApplyRun run, applier.OpenRun(std::string(kUnderWay)));
   AGENTFS_ASSIGN(const ApplyState state, run.Load());
-  if (state == ApplyState::kCommitting && run.Commit().ok()) {
+  const bool settles = state == ApplyState::kSettling;
+  if (settles || (state == ApplyState::kCommitting && run.Commit().ok())) {
     AGENTFS_TRY(applier.Finish(run));
     return true;
   }
@@ -189,7 +195,10 @@ Result<void> Applier::UndoLast() {
 }
 
 Result<void> Applier::FinishUndo(ApplyRun& run) {
-  auto given = GiveChangesBack(run.record());
+  const ApplyRecord& record = run.record();
+  AGENTFS_TRY(NoteApply(layout_, HistoryEvent::Kind::kApplyUndone, ToNanoseconds(Now()),
+                        record.branch, record.snapshot, record.settle.size()));
+  auto given = GiveChangesBack(record);
   AGENTFS_TRY(run.Remove());
   if (given.ok()) return volume_.Flush(Durability::kSynced);
   return given.error().WithContext("the base is as before, but the branch has not all its changes");

@@ -13,8 +13,8 @@ namespace {
 
 using StepKind = ApplyStep::Kind;
 
-constexpr std::array<std::string_view, 4> kStateNames = {"staging", "committing", "undoing",
-                                                         "reverting"};
+constexpr std::array<std::string_view, 5> kStateNames = {"staging", "committing", "settling",
+                                                         "undoing", "reverting"};
 // Past this many steps one sync of the filesystem is cheaper than many of files.
 constexpr size_t kSyncsSingly = 32;
 
@@ -47,7 +47,10 @@ Result<std::string> ReadAll(const std::string& path) {
 }
 
 // There is nothing to do if it is not there any more.
-Result<void> UnlessGone(Result<void> result) { return result.code() == ENOENT ? Ok() : result; }
+Result<void> UnlessGone(Result<void> result) {
+  const bool gone = result.code() == ENOENT || result.code() == ENOTDIR;
+  return gone ? Ok() : result;
+}
 
 Result<bool> Exists(const HostTree& tree, const std::string& path) {
   AGENTFS_ASSIGN(const auto st, tree.Stat(path));
@@ -181,7 +184,8 @@ Result<void> ApplyRun::Commit() {
       AGENTFS_TRY(base_.SetAttributes(step.path, step.after));
     }
   }
-  return SyncBase();
+  AGENTFS_TRY(SyncBase());
+  return WriteState(ApplyState::kSettling);
 }
 
 Result<void> ApplyRun::Do(size_t index) {

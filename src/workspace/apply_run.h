@@ -20,6 +20,7 @@ namespace agentfs {
 enum class ApplyState : uint8_t {
   kStaging,     // nothing has changed: it is taken back
   kCommitting,  // everything is staged: it is completed
+  kSettling,    // the base has everything: only the branch is left to do
   kUndoing,     // it is being taken back, because it failed
   kReverting,   // it is being taken back, because somebody wants so
 };

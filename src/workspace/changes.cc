@@ -49,6 +49,8 @@ class Comparison {
   };
 
   Result<void> NoteWays(FileSystem& fs, NodeRef node, absl::flat_hash_set<NodeId>& noted);
+  Result<void> NoteNode(FileSystem& fs, NodeId id, const std::string& base_path,
+                        absl::flat_hash_set<NodeId>& noted);
   Result<void> CompareDirectories(const Pair& pair);
   Result<void> CompareName(const Pair& pair, std::string_view name);
   Result<void> CompareNodes(Found before, Found after, const std::string& path, int64_t since_ms);
@@ -68,7 +70,8 @@ class Comparison {
   absl::flat_hash_map<std::pair<NodeId, std::string_view>, int64_t> since_;
   // In each directory the names that lead to something touched.
   absl::flat_hash_map<NodeId, Names> ways_;
-  std::vector<Pair> left_;  // directories to compare
+  std::vector<NodeRef> held_;  // so that directories are read once
+  std::vector<Pair> left_;     // directories to compare
   std::vector<PathChange> changes_;
 };
 
@@ -90,8 +93,19 @@ Result<void> Comparison::NoteWays(FileSystem& fs, NodeRef node,
     }
     ways_[named->parent->id()].insert(std::move(named->name));
     node = std::move(named->parent);
+    held_.push_back(node);
   }
   return Ok();
+}
+
+Result<void> Comparison::NoteNode(FileSystem& fs, NodeId id, const std::string& base_path,
+                                  absl::flat_hash_set<NodeId>& noted) {
+  Result<NodeRef> node = fs.GetNode(id, base_path);
+  if (node.ok()) {
+    held_.push_back(*node);
+    return NoteWays(fs, std::move(*node), noted);
+  }
+  return node.code() == ENOENT ? Ok() : Result<void>(node.error());
 }
 
 Result<std::vector<PathChange>> Comparison::Run(const Touched& touched) {
@@ -99,16 +113,22 @@ Result<std::vector<PathChange>> Comparison::Run(const Touched& touched) {
     ways_[name.parent].insert(name.name);
     if (name.since_ms != 0) since_[{name.parent, name.name}] = name.since_ms;
   }
+  // Where a touched name leads, nobody need look for.
+  absl::flat_hash_set<NodeId> named, parents;
+  for (const Touched::Name& name : touched.names) {
+    if (touched.one_line && name.node) named.insert(name.node);
+    parents.insert(name.parent);
+  }
+  for (const Touched::Node& item : touched.nodes) touched_.emplace(item.node, &item);
   for (FileSystem* fs : {&before_, &after_}) {
     absl::flat_hash_set<NodeId> noted;
+    for (const NodeId parent : parents) {
+      const auto it = touched_.find(parent);
+      AGENTFS_TRY(NoteNode(*fs, parent, it == touched_.end() ? "" : it->second->base_path, noted));
+    }
     for (const Touched::Node& item : touched.nodes) {
-      touched_.emplace(item.node, &item);
-      Result<NodeRef> node = fs->GetNode(item.node, item.base_path);
-      if (node.ok()) {
-        AGENTFS_TRY(NoteWays(*fs, std::move(*node), noted));
-      } else if (node.code() != ENOENT) {
-        return node.error();
-      }
+      if (item.nlink <= 1 && named.contains(item.node)) continue;
+      AGENTFS_TRY(NoteNode(*fs, item.node, item.base_path, noted));
     }
   }
   // Iterative, since trees are deeper than stacks.

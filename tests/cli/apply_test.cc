@@ -184,6 +184,28 @@ TEST_F(ApplyCliTest, RestoreTakesPathsAndKeepsWhatItReplaces) {
   ExpectFailure({"undo"}, 4, "ENOENT");
 }
 
+TEST_F(ApplyCliTest, TheLogHasSnapshotsAndAppliesNewestFirst) {
+  EXPECT_EQ(Do({"log", "--json"}).out, "[]\n");
+  Do({"fs", "write", "/a"}, "1");
+  Do({"snapshot", "create", "one", "-m", "first"});
+  Do({"fs", "write", "/a"}, "22");
+  Do({"apply"});
+  Do({"apply", "--undo"});
+  const auto json = Do({"log", "--json"}).Json();
+  std::vector<std::string> kinds;
+  for (const auto& event : json) kinds.push_back(event["kind"]);
+  EXPECT_THAT(kinds, testing::Contains("apply"));
+  EXPECT_EQ(kinds.back(), "snapshot");
+  EXPECT_EQ(json.back()["text"], "first");
+  EXPECT_THAT(Do({"log"}).out, HasSubstr("apply-undo"));
+  const auto versions = Do({"log", "/a", "--json"}).Json();
+  EXPECT_EQ(versions.front()["size"], 2);
+  EXPECT_EQ(versions.back()["ref"], "one");
+  EXPECT_EQ(versions.back()["size"], 1);
+  ExpectFailure({"log", "/absent"}, 4, "ENOENT");
+  ExpectFailure({"log", "--branch", "absent"}, 4, "ENOENT");
+}
+
 // ---- while programs work in the branch
 
 class LiveApplyTest : public MountCliTest {};

@@ -244,7 +244,8 @@ class RandomChanges {
         (void)subject_.Rename(path, Name());
         break;
       case 5:
-        (void)subject_.MakeSymlink(Name(), path);
+        // Not to where it is itself: git looks through a link that a directory will replace.
+        (void)subject_.MakeSymlink("elsewhere/" + Name(), path);
         break;
       case 6:
         if (Result<Attr> attr = subject_.Stat(path); attr.ok() && S_ISREG(attr->mode)) {
