@@ -21,7 +21,8 @@ add_library(agentfs_flags INTERFACE)
 target_include_directories(agentfs_flags INTERFACE ${CMAKE_SOURCE_DIR}/include ${CMAKE_SOURCE_DIR}/src)
 target_compile_options(agentfs_flags INTERFACE -Wall -Wextra -Werror=return-type
   $<$<CXX_COMPILER_ID:Clang>:-Wthread-safety>
-  $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>)  # wrong in GCC 12 (its bug 105329)
+  $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>  # wrong in GCC 12 (its bug 105329)
+  $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)  # takes the files of a batch for headers
 if(AGENTFS_SANITIZER STREQUAL "address")
   target_compile_options(agentfs_flags INTERFACE -fsanitize=address,undefined -fno-sanitize-recover=undefined
     -fno-omit-frame-pointer)

@@ -48,6 +48,9 @@ struct VolumeOptions {
   CopyUpPolicy copy_up;
   // Everything in the store's tables, nothing in the blob store.
   bool single_file = false;
+  // For a new volume without a base: what `main` writes before its first snapshot is what "base"
+  // names from then on.
+  bool fill_base = false;
   // Whose free space StatFs tells; empty: the base's, else unlimited.
   std::string state_directory;
   // Clean cached file content is dropped past this.

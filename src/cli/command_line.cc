@@ -267,6 +267,18 @@ void AddImport(CLI::App& app, Context& context) {
   command.preparse_callback([&context](size_t) { context.file_use = FileUse::kRead; });
 }
 
+void AddPack(CLI::App& app, Context& context) {
+  CLI::App& command =
+      AddCommand(app, "pack", "Write the whole workspace, base and all, as one database",
+                 "  agentfs pack -o work.db\n"
+                 "  agentfs --workspace work.db diff       # on any machine, without the base");
+  command.add_option("-o,--output", context.file, "The database; - is stdout")
+      ->required()
+      ->type_name("FILE");
+  command.callback([&context] { context.command = [&context] { return RunPack(context); }; });
+  command.preparse_callback([&context](size_t) { context.file_use = FileUse::kWrite; });
+}
+
 void AddMount(CLI::App& app, Context& context) {
   CLI::App& mount = AddCommand(app, "mount", "Show a branch or a snapshot at a directory",
                                "  agentfs mount /mnt/work\n"
@@ -649,6 +661,7 @@ void Build(CLI::App& app, Context& context) {
   AddPolicy(app, context);
   AddExport(app, context);
   AddImport(app, context);
+  AddPack(app, context);
   AddServe(app, context);
   AddFs(app, context);
   AddSnapshot(app, context);

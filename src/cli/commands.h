@@ -83,6 +83,8 @@ struct ExportOptions {
 };
 // Writes the archive to the command's file (command_file.h).
 Result<int> RunExport(Context& context, const ExportOptions& options);
+// Writes a database to the command's file.
+Result<int> RunPack(Context& context);
 // Says that the command's file is there.
 Result<int> ReportFile(const Context& context, uint64_t size);
 struct ImportOptions {

@@ -119,10 +119,13 @@ Result<void> VolumeImpl::CreateFirst() {
   {
     absl::MutexLock lock(&mu_);
     Layer* root = AddLayer(nullptr);
-    root->sealed = true;
     root->names = 1;  // "base" names it, for ever
-    Layer* open = AddLayer(root);
-    open->names = 1;
+    Layer* open = root;
+    if (!state_->options.fill_base || state_->base != nullptr) {
+      root->sealed = true;
+      open = AddLayer(root);
+    }
+    ++open->names;
     branches_[std::string(kMainBranch)] = Branch{open, now, nullptr};
     Journal::Exclusive exclusive(*state_->journal);
     if (state_->base == nullptr) {
@@ -131,6 +134,7 @@ Result<void> VolumeImpl::CreateFirst() {
       state_->node_records = 1;
       root->counters.directories = 1;
       open->counters.directories = 1;
+      root->has_rows = true;
     }
     exclusive.Put(tables::kLayers, LayerKey(root->id), EncodeLayer(VolumeState::RecordOf(*root)));
     exclusive.Put(tables::kLayers, LayerKey(open->id), EncodeLayer(VolumeState::RecordOf(*open)));

@@ -222,4 +222,9 @@ Result<void> RestorePaths(Volume& volume, const std::string& branch, const std::
   return volume.FollowBase(branch, given_back, FollowMode::kUnlessUsed);
 }
 
+Result<void> MakeChanges(FileSystem& target, FileSystem& source,
+                         const std::vector<PathChange>& changes) {
+  return TreeRestorer(target, source).Run(changes);
+}
+
 }  // namespace agentfs

@@ -22,4 +22,9 @@ Result<std::vector<PathChange>> PlanRestore(Volume& volume, const std::string& b
 Result<void> RestorePaths(Volume& volume, const std::string& branch, const std::string& ref,
                           const std::vector<std::string>& paths);
 
+// Makes these changes in `target`, which is what they start from, with contents from `source`,
+// which is what they lead to; the views may be of different volumes. Errors name the path.
+Result<void> MakeChanges(FileSystem& target, FileSystem& source,
+                         const std::vector<PathChange>& changes);
+
 }  // namespace agentfs

@@ -138,6 +138,41 @@ TEST_F(ArchiveCliTest, LimitsHoldWhileReading) {
   ExpectRefused("many.tar", "");
 }
 
+TEST_F(ArchiveCliTest, PackGivesOneFileThatNeedsNoBase) {
+  const std::string large(300'000, 'x');
+  WriteHost("base/large", large);
+  Do({"fs", "write", "/README"}, "first");
+  Do({"snapshot", "create", "first", "-m", "the first"});
+  Do({"snapshot", "create"});
+  Do({"fs", "write", "/README"}, "second");
+  Do({"branch", "create", "side", "--from", "first"});
+  Do({"fs", "mv", "/src/a.c", "/src/moved.c", "--branch", "side"});
+  Do({"fs", "write", "/appended", "--branch", "side"}, large + large);
+  const std::string main = Do({"diff"}).out, side = Do({"diff", "side"}).out;
+  Do({"pack", "-o", At("packed.db")});
+  EXPECT_EQ(Do({"snapshot", "list"}).Lines().size(), 3u) << "nothing is left of packing";
+  std::filesystem::remove_all(At("base"));
+  const std::string packed = At("packed.db");
+  EXPECT_EQ(In(packed, {"diff"}).out, main);
+  EXPECT_EQ(In(packed, {"diff", "side"}).out, side);
+  EXPECT_EQ(In(packed, {"fs", "cat", "/README", "--snapshot", "first"}).out, "first");
+  EXPECT_EQ(In(packed, {"fs", "cat", "/README", "--snapshot", "base"}).out, "read me\n");
+  EXPECT_EQ(In(packed, {"fs", "cat", "/large"}).out, large);
+  EXPECT_EQ(In(packed, {"fs", "cat", "/src/moved.c", "--branch", "side"}).out, "int a;\n");
+  EXPECT_THAT(In(packed, {"snapshot", "list"}).out, HasSubstr("the first"));
+  EXPECT_EQ(In(packed, {"fsck"}).status, 0);
+  EXPECT_EQ(In(packed, {"gc"}).status, 0);
+  EXPECT_EQ(In(packed, {"diff"}).out, main);
+}
+
+TEST_F(ArchiveCliTest, APackOfABareWorkspaceIsAsGoodAsItsFile) {
+  Ok({"init", "--bare", At("bare.db")});
+  In(At("bare.db"), {"fs", "write", "/f"}, "content");
+  In(At("bare.db"), {"pack", "-o", At("again.db")});
+  EXPECT_EQ(In(At("again.db"), {"fs", "cat", "/f"}).out, "content");
+  EXPECT_EQ(In(At("again.db"), {"diff", "--name-status"}).out, "A\t/f\n");
+}
+
 TEST_F(MountCliTest, ExportAndImportWorkOnALiveBranch) {
   Mount();
   Write(InMount("new"), "written through the mount");

@@ -22,7 +22,9 @@ TEST_F(CliTest, DoctorSaysOfEachCapabilityWhetherItIsThere) {
     names.insert(check["name"]);
     EXPECT_THAT((std::set<std::string>{"ok", "limited", "missing"}),
                 testing::Contains(check["state"].get<std::string>()));
-    if (check["state"] == "missing") EXPECT_TRUE(check.contains("remedy")) << check;
+    if (check["state"] == "missing") {
+      EXPECT_TRUE(check.contains("remedy")) << check;
+    }
   }
   EXPECT_THAT(names, IsSupersetOf({"namespaces", "bubblewrap", "/dev/fuse", "fusermount3",
                                    "FUSE mount", "passthrough", "reflink", "AppArmor", "inotify"}));
