@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// How each command is spelled: its options, help and examples. Included by the sources of the
+// grammar alone, because the parser is slow to compile.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <string>
+
+#include "cli/context.h"
+
+namespace agentfs::cli {
+
+// A command below `app` with its description and the examples that end its help.
+inline CLI::App& AddCommand(CLI::App& app, const std::string& name, const std::string& description,
+                            const std::string& examples) {
+  CLI::App* command = app.add_subcommand(name, description);
+  command->fallthrough();  // the global options may come last
+  if (!examples.empty()) command->footer("Examples:\n" + examples);
+  return *command;
+}
+
+// Parsing the command chooses it; nothing runs before the whole command line was understood.
+template <typename Options>
+void Choose(CLI::App& app, Context& context, std::shared_ptr<Options> options,
+            Result<int> (*run)(Context&, const Options&), Place place = Place::kServer) {
+  app.callback([&context, options, run, place] {
+    context.command = [&context, options, run] { return run(context, *options); };
+    context.place = place;
+  });
+}
+
+// workspace.cc
+void AddInit(CLI::App& app, Context& context);
+void AddStatus(CLI::App& app, Context& context);
+void AddGc(CLI::App& app, Context& context);
+void AddFsck(CLI::App& app, Context& context);
+void AddDoctor(CLI::App& app, Context& context);
+// running.cc
+void AddRun(CLI::App& app, Context& context);
+void AddSummary(CLI::App& app, Context& context);
+void AddMount(CLI::App& app, Context& context);
+void AddUnmount(CLI::App& app, Context& context);
+void AddServe(CLI::App& app, Context& context);
+// history.cc
+void AddSnapshot(CLI::App& app, Context& context);
+void AddBranch(CLI::App& app, Context& context);
+void AddBackwards(CLI::App& app, Context& context);
+void AddLog(CLI::App& app, Context& context);
+// changes.cc
+void AddDiff(CLI::App& app, Context& context);
+void AddApply(CLI::App& app, Context& context);
+void AddExport(CLI::App& app, Context& context);
+void AddImport(CLI::App& app, Context& context);
+void AddPack(CLI::App& app, Context& context);
+// policy.cc
+void AddPolicy(CLI::App& app, Context& context);
+// fs.cc
+void AddFs(CLI::App& app, Context& context);
+
+}  // namespace agentfs::cli
