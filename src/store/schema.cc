@@ -62,7 +62,7 @@ constexpr Table kTables[] = {
     {"orphans", kOrphansKey, {}, "", ""},
 };
 
-constexpr Schema kSchema = {kTables, 1};
+constexpr Schema kSchema = {kTables, 2};
 
 }  // namespace
 

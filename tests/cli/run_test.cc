@@ -147,6 +147,19 @@ TEST_F(RunCliTest, ACheckpointIsTakenBeforeEachRunThatFollowsAChange) {
   EXPECT_EQ(Do({"fs", "cat", "/f", "--snapshot", snapshots[1]["name"]}).out, "1\n");
 }
 
+TEST_F(RunCliTest, ApplyWritesWhatTheCommandHasChanged) {
+  Outcome run = Shell("echo applied > new", {"--apply"});
+  EXPECT_EQ(run.status, 0) << run.err;
+  EXPECT_EQ(ReadHost("base/new"), "applied\n");
+  EXPECT_EQ(Do({"diff", "--name-status"}).out, "");
+  // What would act later needs a person's word.
+  run = Shell("echo exit > tool; chmod +x tool", {"--apply"});
+  EXPECT_EQ(run.status, 1) << run.err;
+  EXPECT_THAT(run.err, HasSubstr("/tool"));
+  EXPECT_FALSE(std::filesystem::exists(At("base/tool")));
+  EXPECT_EQ(Do({"diff", "--name-status"}).out, "A\t/tool\n");
+}
+
 TEST_F(RunCliTest, DiscardDropsWhatThisRunChanged) {
   Shell("echo 1 > f");
   Outcome run = Shell("echo 2 > f; echo > g", {"--discard"});

@@ -55,7 +55,8 @@ class DamageCliTest : public WorkspaceCliTest {
 TEST_F(DamageCliTest, WalksOfADirectoryBelowItselfEnd) {
   Do({"fs", "mkdir", "-p", "/a/b"});
   Damage(
-      "INSERT INTO entries SELECT b.node, 'up', a.layer, a.node, a.type FROM entries a, entries b "
+      "INSERT INTO entries SELECT b.node, 'up', a.layer, a.node, a.type, a.since_ms "
+      "FROM entries a, entries b "
       "WHERE a.name = 'a' AND b.name = 'b'");
   for (const char* command : {"tree", "find", "du"}) {
     Outcome walked = Try({"fs", command, "/"});
