@@ -11,6 +11,22 @@
 #include "cli/grammar/grammar.h"
 
 namespace agentfs::cli {
+
+CLI::App& AddCommand(CLI::App& app, const std::string& name, const std::string& description,
+                     const std::string& examples) {
+  CLI::App* command = app.add_subcommand(name, description);
+  command->fallthrough();  // the global options may come last
+  if (!examples.empty()) command->footer("Examples:\n" + examples);
+  return *command;
+}
+
+void Choose(CLI::App& app, Context& context, std::function<Result<int>()> command, Place place) {
+  app.callback([&context, command = std::move(command), place] {
+    context.command = command;
+    context.place = place;
+  });
+}
+
 namespace {
 
 std::string FirstSentence(const std::string& text) { return text.substr(0, text.find('\n')); }

@@ -1,34 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How each command is spelled: its options, help and examples. Included by the sources of the
-// grammar alone, because the parser is slow to compile.
+// How each command is spelled: its options, help and examples.
 #pragma once
 
-#include <CLI/CLI.hpp>
+#include <functional>
 #include <memory>
 #include <string>
 
 #include "cli/context.h"
 
+namespace CLI {
+class App;
+}
+
 namespace agentfs::cli {
 
 // A command below `app` with its description and the examples that end its help.
-inline CLI::App& AddCommand(CLI::App& app, const std::string& name, const std::string& description,
-                            const std::string& examples) {
-  CLI::App* command = app.add_subcommand(name, description);
-  command->fallthrough();  // the global options may come last
-  if (!examples.empty()) command->footer("Examples:\n" + examples);
-  return *command;
-}
+CLI::App& AddCommand(CLI::App& app, const std::string& name, const std::string& description,
+                     const std::string& examples);
 
 // Parsing the command chooses it; nothing runs before the whole command line was understood.
+void Choose(CLI::App& app, Context& context, std::function<Result<int>()> command, Place place);
 template <typename Options>
 void Choose(CLI::App& app, Context& context, std::shared_ptr<Options> options,
             Result<int> (*run)(Context&, const Options&), Place place = Place::kServer) {
-  app.callback([&context, options, run, place] {
-    context.command = [&context, options, run] { return run(context, *options); };
-    context.place = place;
-  });
+  Choose(
+      app, context, [&context, options, run] { return run(context, *options); }, place);
 }
 
 // workspace.cc
