@@ -36,10 +36,9 @@ configure_file(cmake/agentfs.pc.in agentfs.pc @ONLY)
 install(FILES ${CMAKE_BINARY_DIR}/agentfs.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 
 # ---- the program's manual and completions
-foreach(section 1 5)
-  file(GLOB pages CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/docs/man/*.${section})
-  install(FILES ${pages} DESTINATION ${CMAKE_INSTALL_MANDIR}/man${section})
-endforeach()
+install(FILES ${CMAKE_SOURCE_DIR}/docs/man/agentfs.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+install(FILES ${CMAKE_SOURCE_DIR}/docs/man/agentfs-policy.5
+  DESTINATION ${CMAKE_INSTALL_MANDIR}/man5)
 install(FILES ${CMAKE_SOURCE_DIR}/LICENSE ${CMAKE_SOURCE_DIR}/docs/guide.md
   DESTINATION ${CMAKE_INSTALL_DOCDIR})
 
