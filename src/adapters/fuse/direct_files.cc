@@ -63,7 +63,7 @@ class DirectFiles::File {
     if (size > kMaxHostContent) return Error(EFBIG);
     absl::MutexLock lock(&mu_);
     if (::ftruncate(host_, static_cast<off_t>(size)) != 0) return ErrnoError();
-    return SettleLocked(Settling::kAlways);
+    return SettleLocked(Settling::kModified);
   }
   Result<void> Allocate(uint32_t mode, uint64_t offset, uint64_t length) ABSL_LOCKS_EXCLUDED(mu_) {
     if (length > kMaxHostContent || offset > kMaxHostContent - length) return Error(EFBIG);
@@ -72,7 +72,7 @@ class DirectFiles::File {
                     static_cast<off_t>(length)) != 0) {
       return ErrnoError();
     }
-    return SettleLocked(Settling::kAlways);
+    return SettleLocked(Settling::kModified);
   }
 
   uint32_t opens = 0;  // guarded by DirectFiles::mu_
@@ -98,8 +98,9 @@ Result<void> DirectFiles::File::SettleLocked(Settling how) {
   AGENTFS_ASSIGN(const struct stat st, StatFd(host_));
   const Timestamp modified = ModifiedOf(st);
   const auto size = static_cast<uint64_t>(st.st_size);
-  const bool untouched = !settled_ && size == 0;
-  const bool changed = !untouched && (!settled_ || size != size_ || !(modified == modified_));
+  const bool untouched = !settled_ && size == 0 && how != Settling::kModified;
+  const bool changed = how == Settling::kModified ||
+                       (!untouched && (!settled_ || size != size_ || !(modified == modified_)));
   if (!changed && how == Settling::kIfChanged) return Ok();
   if (untouched) return Ok();
   HostContent content;

@@ -63,7 +63,8 @@ class DirectFiles {
     uint32_t cached = 0;  // how often it is open so
     std::shared_ptr<File> file;
   };
-  enum class Settling : uint8_t { kIfChanged, kAlways, kCopy, kLast };
+  // kModified: it was changed just now, also where neither size nor content tells.
+  enum class Settling : uint8_t { kIfChanged, kAlways, kModified, kCopy, kLast };
 
   std::shared_ptr<File> Find(const Inode& inode) ABSL_LOCKS_EXCLUDED(mu_);
   std::vector<std::shared_ptr<File>> FilesOf(const Tree* tree) ABSL_LOCKS_EXCLUDED(mu_);
