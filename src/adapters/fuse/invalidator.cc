@@ -7,6 +7,7 @@ namespace agentfs::fuse {
 namespace {
 
 constexpr int kMaxAttempts = 50;
+constexpr absl::Duration kSendPatience = absl::Seconds(1);
 
 }  // namespace
 
@@ -23,15 +24,18 @@ void Invalidator::Start(InodeTable& inodes, const Notifier& notifier, KnownNames
   thread_ = std::thread([this] { Work(); });
 }
 
+void Invalidator::Cease() {
+  absl::MutexLock lock(&mu_);
+  stopping_ = true;
+  inodes_ = nullptr;
+  direct_ = nullptr;
+  queue_.clear();
+  sent_ = added_;
+  mu_.AwaitWithTimeout(absl::Condition(&idle_), kSendPatience);
+}
+
 void Invalidator::Stop() {
-  {
-    absl::MutexLock lock(&mu_);
-    stopping_ = true;
-    inodes_ = nullptr;
-    direct_ = nullptr;
-    queue_.clear();
-    sent_ = added_;
-  }
+  Cease();
   if (thread_.joinable()) thread_.join();
 }
 
@@ -140,13 +144,13 @@ void Invalidator::Work() {
       std::deque<Item>& from = queue_.empty() ? again_ : queue_;
       item = std::move(from.front());
       from.pop_front();
+      idle_ = false;
     }
-    if (!Send(item) && WorthAnotherAttempt(item)) {
-      again_.push_back(std::move(item));
-      continue;
-    }
+    const bool again = !Send(item) && WorthAnotherAttempt(item);
+    if (again) again_.push_back(std::move(item));
     absl::MutexLock lock(&mu_);
-    ++sent_;
+    idle_ = true;
+    if (!again) ++sent_;
   }
 }
 

@@ -34,6 +34,9 @@ class Invalidator final : public TreeObserver {
   // What is queued and not sent is dropped. The kernel must be served, or have let go, so that a
   // notification under way ends.
   void Stop() ABSL_LOCKS_EXCLUDED(mu_);
+  // The first half of Stop: nothing is sent any more. What waits in the kernel is left to wait: it
+  // ends when the device is closed, whose descriptor it needs no more.
+  void Cease() ABSL_LOCKS_EXCLUDED(mu_);
 
   void Changed(const Tree& tree, const ChangeEvent& event) override;
 
@@ -81,6 +84,7 @@ class Invalidator final : public TreeObserver {
   uint64_t added_ ABSL_GUARDED_BY(mu_) = 0;
   uint64_t sent_ ABSL_GUARDED_BY(mu_) = 0;
   bool stopping_ ABSL_GUARDED_BY(mu_) = false;
+  bool idle_ ABSL_GUARDED_BY(mu_) = true;  // nothing is being sent
   std::thread thread_;
 };
 

@@ -131,6 +131,7 @@ MountImpl::~MountImpl() {
     (void)Unmount(UnmountMode::kForced).ok();
     transport_->Stop();
   }
+  invalidator_.Cease();
   point_.CloseDevice();
   invalidator_.Stop();
   direct_.reset();
