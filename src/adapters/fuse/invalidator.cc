@@ -49,12 +49,9 @@ void Invalidator::Add(Item item) {
 }
 
 uint64_t Invalidator::Find(const Tree& tree, NodeId node) {
-  InodeTable* inodes = nullptr;
-  {
-    absl::MutexLock lock(&mu_);
-    inodes = inodes_;
-  }
-  return inodes == nullptr || !node ? 0 : inodes->Find(tree, node);
+  if (!node) return 0;
+  absl::MutexLock lock(&mu_);  // the table is there for as long as it is held
+  return inodes_ == nullptr ? 0 : inodes_->Find(tree, node);
 }
 
 void Invalidator::AddNode(const Tree& tree, NodeId node, Item::Kind kind) {
