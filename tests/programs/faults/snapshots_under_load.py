@@ -28,10 +28,11 @@ SNAPSHOTS = 8
 def committed(writer):
     """What the writer has done by now, at least."""
     os.set_blocking(writer.process.stdout.fileno(), False)
-    last = 0
-    while line := writer.process.stdout.readline():
-        last = int(line) if line.endswith("\n") else last
-    return last
+    text = getattr(writer, "rest", "")  # a line may come in pieces
+    while piece := writer.process.stdout.readline():
+        text += piece
+    *whole, writer.rest = text.split("\n")
+    return int(whole[-1]) if whole else 0
 
 
 def take(workspace, writer):
