@@ -28,10 +28,10 @@ SNAPSHOTS = 8
 def committed(writer):
     """What the writer has done by now, at least."""
     os.set_blocking(writer.process.stdout.fileno(), False)
-    text = getattr(writer, "rest", "")  # a line may come in pieces
+    text = getattr(writer, "unfinished", "")  # a line may come in pieces
     while piece := writer.process.stdout.readline():
         text += piece
-    *whole, writer.rest = text.split("\n")
+    *whole, writer.unfinished = text.split("\n")
     return int(whole[-1]) if whole else 0
 
 
