@@ -31,7 +31,7 @@ write_basic_package_version_file(agentfs-config-version.cmake COMPATIBILITY Same
 install(FILES ${CMAKE_BINARY_DIR}/agentfs-config.cmake
   ${CMAKE_BINARY_DIR}/agentfs-config-version.cmake DESTINATION ${package_directory})
 # The file says where it is itself, so that it holds wherever everything is put.
-file(RELATIVE_PATH way_to_prefix /root/${CMAKE_INSTALL_LIBDIR}/pkgconfig /root)
+file(RELATIVE_PATH way_to_prefix /prefix/${CMAKE_INSTALL_LIBDIR}/pkgconfig /prefix)
 configure_file(cmake/agentfs.pc.in agentfs.pc @ONLY)
 install(FILES ${CMAKE_BINARY_DIR}/agentfs.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 
