@@ -32,7 +32,7 @@ std::string ScriptOf(size_t length) {
 PolicyRequest RequestFor(std::string text) {
   PolicyRequest request;
   request.text = std::move(text);
-  request.surroundings.root = request.surroundings.directory = "/work/project";
+  request.surroundings.root = request.surroundings.directory = "/srv/project";
   return request;
 }
 

@@ -15,8 +15,8 @@ using testing::IsEmpty;
 
 Surroundings Project() {
   Surroundings surroundings;
-  surroundings.root = "/work/project";
-  surroundings.directory = "/work/project/src";
+  surroundings.root = "/srv/project";
+  surroundings.directory = "/srv/project/src";
   surroundings.home = "/home/user";
   return surroundings;
 }
@@ -58,18 +58,18 @@ TEST(ClassifyTest, APartKnowsItsSubcommandFlagsAndArguments) {
 
 TEST(ClassifyTest, PathsAreFoundFromWhereTheCommandRuns) {
   EXPECT_THAT(PathsOf("cat a ../b /etc/c ~/d", Access::kRead),
-              ElementsAre("/work/project/src/a", "/work/project/b", "/etc/c", "/home/user/d"));
-  EXPECT_THAT(PathsOf("cp a b", Access::kWrite), ElementsAre("/work/project/src/b"));
+              ElementsAre("/srv/project/src/a", "/srv/project/b", "/etc/c", "/home/user/d"));
+  EXPECT_THAT(PathsOf("cp a b", Access::kWrite), ElementsAre("/srv/project/src/b"));
   EXPECT_THAT(PathsOf("rm a b", Access::kWrite),
-              ElementsAre("/work/project/src/a", "/work/project/src/b"));
-  EXPECT_THAT(PathsOf("cd .. && rm a", Access::kWrite), ElementsAre("/work/project/a"));
+              ElementsAre("/srv/project/src/a", "/srv/project/src/b"));
+  EXPECT_THAT(PathsOf("cd .. && rm a", Access::kWrite), ElementsAre("/srv/project/a"));
   EXPECT_THAT(PathsOf("cd $x; rm a", Access::kWrite), IsEmpty());
   EXPECT_THAT(PathsOf("rm $x", Access::kWrite), IsEmpty());
-  EXPECT_THAT(PathsOf("grep -r word lib", Access::kRead), ElementsAre("/work/project/src/lib"));
-  EXPECT_THAT(PathsOf("sort -o x y", Access::kWrite), ElementsAre("/work/project/src/x"));
-  EXPECT_THAT(PathsOf("dd if=a of=b", Access::kWrite), ElementsAre("/work/project/src/b"));
-  EXPECT_THAT(PathsOf("a < b > c", Access::kWrite), ElementsAre("/work/project/src/c"));
-  EXPECT_THAT(PathsOf("< b", Access::kRead), ElementsAre("/work/project/src/b"));
+  EXPECT_THAT(PathsOf("grep -r word lib", Access::kRead), ElementsAre("/srv/project/src/lib"));
+  EXPECT_THAT(PathsOf("sort -o x y", Access::kWrite), ElementsAre("/srv/project/src/x"));
+  EXPECT_THAT(PathsOf("dd if=a of=b", Access::kWrite), ElementsAre("/srv/project/src/b"));
+  EXPECT_THAT(PathsOf("a < b > c", Access::kWrite), ElementsAre("/srv/project/src/c"));
+  EXPECT_THAT(PathsOf("< b", Access::kRead), ElementsAre("/srv/project/src/b"));
 }
 
 TEST(ClassifyTest, MoreWritableDirectoriesAreNotBeyondTheView) {

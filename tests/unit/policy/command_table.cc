@@ -56,8 +56,8 @@ std::vector<CommandCase> ReadCommandTable() {
 PolicyRequest RequestFor(const std::string& text) {
   PolicyRequest request;
   request.text = text;
-  request.surroundings.root = "/work/project";
-  request.surroundings.directory = "/work/project/src";
+  request.surroundings.root = "/srv/project";
+  request.surroundings.directory = "/srv/project/src";
   request.surroundings.home = "/home/user";
   return request;
 }
