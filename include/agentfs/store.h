@@ -50,11 +50,16 @@ struct Table {
   // A second order: the rows sorted by this key column (a kInt column) first, then by the key.
   // Empty: none.
   std::string_view index;
+  uint32_t since = 0;  // the version of the schema that the table came with
 };
 
+// A file of an older version, down to `oldest`, lacks the tables that came since, and nothing else
+// differs: opened for writing it is brought to `version` in one transaction; opened read-only it
+// stays as it is, and those tables are empty.
 struct Schema {
   std::span<const Table> tables;  // a TableId is the position in here
   uint32_t version;
+  uint32_t oldest = version;
 };
 
 using TableId = uint8_t;

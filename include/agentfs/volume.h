@@ -202,6 +202,16 @@ class Volume {
   virtual Result<VolumeStats> GetStats() = 0;
   virtual Result<ViewStats> GetViewStats(std::string_view ref) = 0;
 
+  // ---- records of what was done (exec_rows, call_rows, kv_rows, approval_rows, op_*: the tables
+  // of store/schema.h from kFirstOfRecords on); exec_log.h and its like give them types. All rows
+  // or none, in their order with the changes around them, soon. EINVAL for other tables.
+  virtual Result<void> WriteRecords(const Batch& rows) = 0;
+  // What was written before is seen; so this may have to wait for a commit.
+  virtual Result<std::optional<Row>> GetRecord(TableId table, std::string_view key) = 0;
+  virtual Result<void> ScanRecords(const ScanRange& range, const Store::Visitor& visit) = 0;
+  // An id that no row of exec_rows or call_rows ever had; 0 for other tables.
+  virtual uint64_t NextRecord(TableId table) = 0;
+
   // Commits everything pending.
   virtual Result<void> Flush(Durability durability) = 0;
   // Flushes with kSynced and closes the store. Views must be gone: EBUSY. Idempotent; the

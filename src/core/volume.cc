@@ -232,6 +232,8 @@ Result<void> VolumeImpl::RaiseCounters() {
   }));
   AGENTFS_TRY(last(tables::kNodes, KeyInt(kBaseNodeBit - 1), state_->nodes));
   AGENTFS_TRY(last(tables::kData, any, state_->contents));
+  AGENTFS_TRY(last(tables::kExecs, any, state_->execs));
+  AGENTFS_TRY(last(tables::kCalls, any, state_->calls));
   return last(tables::kSpans, any, state_->contents);
 }
 

@@ -52,6 +52,10 @@ class VolumeImpl final : public Volume, private BaseObserver {
   Result<FsckReport> Check(bool repair) override;
   Result<VolumeStats> GetStats() override;
   Result<ViewStats> GetViewStats(std::string_view ref) override;
+  Result<void> WriteRecords(const Batch& rows) override;
+  Result<std::optional<Row>> GetRecord(TableId table, std::string_view key) override;
+  Result<void> ScanRecords(const ScanRange& range, const Store::Visitor& visit) override;
+  uint64_t NextRecord(TableId table) override;
   Result<void> Flush(Durability durability) override;
   Result<void> Close() override;
 

@@ -66,7 +66,7 @@ void VolumeState::WriteCounters() {
       journal->PutAtSeal(tables::kLayers, LayerKey(id), EncodeLayer(RecordOf(*layer)));
     }
   }
-  for (Counter* counter : {&nodes, &contents, &objects, &layers, &snapshots}) {
+  for (Counter* counter : Counters()) {
     const uint64_t next = counter->next.load();
     if (next == counter->written) continue;
     counter->written = next;
@@ -105,7 +105,7 @@ Result<void> VolumeState::ReadLayout() {
 }
 
 Result<void> VolumeState::ReadCounters() {
-  for (Counter* counter : {&nodes, &contents, &objects, &layers, &snapshots}) {
+  for (Counter* counter : Counters()) {
     AGENTFS_ASSIGN(auto value, ReadMeta(counter->name));
     if (value && *value > 0) counter->next = static_cast<uint64_t>(*value);
     counter->written = value ? static_cast<uint64_t>(*value) : 0;

@@ -3,6 +3,7 @@
 // What the views of a volume share. Lock order: docs/design/locking.md.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <memory>
@@ -78,6 +79,11 @@ class VolumeState {
   Counter objects{"next_object"};
   Counter layers{"next_layer"};
   Counter snapshots{"next_snapshot"};
+  Counter execs{"next_exec"};
+  Counter calls{"next_call"};
+  std::array<Counter*, 7> Counters() {
+    return {&nodes, &contents, &objects, &layers, &snapshots, &execs, &calls};
+  }
 
   std::atomic<int64_t> node_records{0};
   std::atomic<int64_t> stored_bytes{0};

@@ -48,6 +48,47 @@ constexpr Column kObjectsKey[] = {{"content", kInt}, {"layer", kInt}, {"object",
 
 constexpr Column kOrphansKey[] = {{"layer", kInt}, {"node", kInt}, {"content", kInt}};
 
+// The names that people use (ops, execs, tool_calls, kv) are those of views.
+constexpr Column kExecsKey[] = {{"exec", kInt}};
+constexpr Column kExecsValue[] = {{"kind", kText},      {"command", kText}, {"shell", kInt},
+                                  {"directory", kText}, {"branch", kText},  {"snapshot", kInt},
+                                  {"action", kText},    {"rule", kText},    {"reason", kText},
+                                  {"start_ns", kInt},   {"end_ns", kInt},   {"status", kInt},
+                                  {"signal", kInt},     {"uid", kInt},      {"label", kText}};
+
+constexpr Column kCallsKey[] = {{"id", kInt}};
+constexpr Column kCallsValue[] = {{"name", kText},  {"parameters", kText}, {"result", kText},
+                                  {"error", kText}, {"started_ns", kInt},  {"completed_ns", kInt},
+                                  {"exec", kInt}};
+
+constexpr Column kValuesKey[] = {{"name", kText}};
+constexpr Column kValuesValue[] = {{"created_ns", kInt}, {"updated_ns", kInt}};
+
+constexpr Column kApprovalsKey[] = {{"id", kText}};
+constexpr Column kApprovalsValue[] = {{"created_ns", kInt}, {"used_ns", kInt}, {"uid", kInt}};
+
+// What is asked for most comes first: a scan that looks at no more reads no further.
+constexpr Column kOpsKey[] = {{"op", kInt}};
+constexpr Column kOpsValue[] = {{"exec", kInt},  {"kind", kInt},       {"errno", kInt},
+                                {"path", kInt},  {"process", kInt},    {"path2", kInt},
+                                {"bytes", kInt}, {"bytes_read", kInt}, {"layer", kInt},
+                                {"node", kInt},  {"time_ns", kInt}};
+
+constexpr Column kOpPathsKey[] = {{"path", kInt}};
+constexpr Column kOpPathsValue[] = {{"directory", kInt},
+                                    {"name", kText},
+                                    {"writes", kInt},
+                                    {"last_write", kInt},
+                                    {"last_op", kInt}};
+
+constexpr Column kOpDirectoriesKey[] = {{"directory", kInt}};
+constexpr Column kOpDirectoriesValue[] = {{"branch", kText}, {"path", kText}};
+
+constexpr Column kOpProcessesKey[] = {{"process", kInt}};
+constexpr Column kOpProcessesValue[] = {{"exec", kInt},  {"pid", kInt},    {"ppid", kInt},
+                                        {"uid", kInt},   {"comm", kText},  {"ops", kInt},
+                                        {"bytes", kInt}, {"last_op", kInt}};
+
 constexpr Table kTables[] = {
     {"meta", kMetaKey, kMetaValue, "", ""},
     {"layers", kLayersKey, kLayersValue, "", ""},
@@ -60,9 +101,17 @@ constexpr Table kTables[] = {
     {"spans", kSpansKey, {}, "runs", ""},
     {"objects", kObjectsKey, {}, "", ""},
     {"orphans", kOrphansKey, {}, "", ""},
+    {"exec_rows", kExecsKey, kExecsValue, "details", "", 3},
+    {"call_rows", kCallsKey, kCallsValue, "", "", 3},
+    {"kv_rows", kValuesKey, kValuesValue, "value", "", 3},
+    {"approval_rows", kApprovalsKey, kApprovalsValue, "request", "", 3},
+    {"op_rows", kOpsKey, kOpsValue, "", "", 3},
+    {"op_paths", kOpPathsKey, kOpPathsValue, "", "", 3},
+    {"op_directories", kOpDirectoriesKey, kOpDirectoriesValue, "", "", 3},
+    {"op_processes", kOpProcessesKey, kOpProcessesValue, "", "", 3},
 };
 
-constexpr Schema kSchema = {kTables, 2};
+constexpr Schema kSchema = {kTables, 3, 2};
 
 }  // namespace
 

@@ -20,6 +20,16 @@ inline constexpr TableId kSpans = 8;  // large content: which pages are in which
 inline constexpr TableId kObjects = 9;
 inline constexpr TableId kOrphans =
     10;  // rows of a layer to remove: of unlinked nodes in use, of dropped content
+// What was done, by whom: records that no view is made of.
+inline constexpr TableId kExecs = 11;
+inline constexpr TableId kCalls = 12;
+inline constexpr TableId kValues = 13;  // kv_rows
+inline constexpr TableId kApprovals = 14;
+inline constexpr TableId kOps = 15;
+inline constexpr TableId kOpPaths = 16;
+inline constexpr TableId kOpDirectories = 17;
+inline constexpr TableId kOpProcesses = 18;
+inline constexpr TableId kFirstOfRecords = kExecs;
 }  // namespace tables
 
 // The schema of this version of the program.

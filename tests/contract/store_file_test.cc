@@ -104,6 +104,38 @@ TEST_P(StoreFileTest, ANewerVersionIsRefusedAndUntouched) {
   EXPECT_EQ(NumberAt(**store, kPairs, PairKey(1, 1)), 5);
 }
 
+TEST_P(StoreFileTest, AnOlderVersionGetsTheTablesThatItLacks) {
+  Create();
+  {
+    auto store = OpenStore(GetParam(), file_, {}, GrownTestSchema());
+    ASSERT_TRUE(store.ok()) << store.error().message();
+    EXPECT_EQ(NumberAt(**store, kPairs, PairKey(1, 1)), 5);
+    Batch batch;
+    batch.Put(kAdded, PairKey(1, 2), PairValue(7));
+    ASSERT_TRUE((*store)->Commit(batch, Durability::kSynced).ok());
+    EXPECT_EQ(KeysOf(**store, {.table = kAdded, .by_index = true}).size(), 1u);
+  }
+  auto store = OpenStore(GetParam(), file_, {.read_only = true}, GrownTestSchema());
+  ASSERT_TRUE(store.ok()) << store.error().message();
+  EXPECT_EQ(NumberAt(**store, kAdded, PairKey(1, 2)), 7);
+  store = Error(EBADF);
+  ExpectRefused(EPROTONOSUPPORT);  // by who knows only the first version
+}
+
+TEST_P(StoreFileTest, AnOlderVersionOpenReadOnlyStaysAsItIs) {
+  Create();
+  const std::string before = ReadFile(file_);
+  {
+    auto store = OpenStore(GetParam(), file_, {.read_only = true}, GrownTestSchema());
+    ASSERT_TRUE(store.ok()) << store.error().message();
+    EXPECT_EQ(NumberAt(**store, kPairs, PairKey(1, 1)), 5);
+    EXPECT_EQ(NumberAt(**store, kAdded, PairKey(1, 1)), -1);
+    EXPECT_TRUE(KeysOf(**store, {.table = kAdded}).empty());
+    EXPECT_TRUE(KeysOf(**store, {.table = kAdded, .by_index = true}).empty());
+  }
+  EXPECT_EQ(ReadFile(file_), before);
+}
+
 TEST_P(StoreFileTest, OpenReadOnlyReadsAndRefusesCommits) {
   Create();
   const std::string before = ReadFile(file_);

@@ -34,8 +34,20 @@ constexpr Table kTables[] = {
 constexpr Schema kSchema = {kTables, 1};
 constexpr Schema kNewerSchema = {kTables, 2};
 
+constexpr Table kGrownTables[] = {
+    kTables[0],
+    kTables[1],
+    kTables[2],
+    kTables[3],
+    kTables[4],
+    kTables[5],
+    {"added", kPairsKey, kPairsValue, "", "b", 2},
+};
+constexpr Schema kGrownSchema = {kGrownTables, 2, 1};
+
 }  // namespace
 
+const Schema& GrownTestSchema() { return kGrownSchema; }
 const Schema& TestSchema() { return kSchema; }
 const Schema& NewerTestSchema() { return kNewerSchema; }
 

@@ -26,6 +26,9 @@ inline constexpr TableId kRuns = 5;    // (id, part) → blob only
 const Schema& TestSchema();
 // The same tables, one version later.
 const Schema& NewerTestSchema();
+// That, with one more table, and able to read what the first version wrote.
+const Schema& GrownTestSchema();
+inline constexpr TableId kAdded = 6;  // (a, b) → (number, note), index b
 
 enum class StoreKind { kMemory, kSqlite, kLmdb };
 std::string NameOf(StoreKind kind);

@@ -13,6 +13,7 @@
 #include <cstring>
 #include <utility>
 
+#include "store/file_version.h"
 #include "stores/lmdb/lmdb_error.h"
 
 namespace agentfs {
@@ -112,14 +113,19 @@ Result<void> CheckLength(MDB_env* env, const std::string& file, bool read_only) 
   return damaged;
 }
 
+struct Owner {
+  FileState state = FileState::kLmdb;
+  uint32_t version = 0;
+};
+
 // kEmpty: made by LMDB, but without our tables: a creation that was cut off.
-Result<FileState> CheckOwner(MDB_env* env, const std::string& file, uint32_t version) {
+Result<Owner> CheckOwner(MDB_env* env, const std::string& file, const Schema& schema) {
   AGENTFS_ASSIGN(const TransactionPtr txn, BeginTransaction(env, MDB_RDONLY, file));
   MDB_stat stat;
   mdb_env_stat(env, &stat);
   MDB_dbi own = 0;
   const int code = mdb_dbi_open(txn.get(), kOwnDatabase, 0, &own);
-  if (code == MDB_NOTFOUND && stat.ms_entries == 0) return FileState::kEmpty;
+  if (code == MDB_NOTFOUND && stat.ms_entries == 0) return Owner{FileState::kEmpty};
   if (code == MDB_NOTFOUND || code == MDB_INCOMPATIBLE) {
     return NotOurs(file, "it is another program's database");
   }
@@ -130,13 +136,8 @@ Result<FileState> CheckOwner(MDB_env* env, const std::string& file, uint32_t ver
     return NotOurs(file, "it is another program's database");
   }
   std::memcpy(&found, data.mv_data, sizeof found);
-  if (found == version) return FileState::kLmdb;
-  return Error(EPROTONOSUPPORT,
-               "cannot open '" + file + "': its format has version " + std::to_string(found) +
-                   ", this program knows version " + std::to_string(version),
-               found > version
-                   ? "use a newer version of the program; the file was not changed"
-                   : "use the version of the program that made it; the file was not changed");
+  AGENTFS_TRY(CheckVersion(file, found, schema));
+  return Owner{FileState::kLmdb, found};
 }
 
 Result<void> WriteVersion(MDB_txn* txn, const std::string& file, uint32_t version) {
@@ -150,11 +151,16 @@ Result<void> WriteVersion(MDB_txn* txn, const std::string& file, uint32_t versio
 }
 
 Result<std::vector<TableHandles>> OpenTables(MDB_txn* txn, const std::string& file,
-                                             const Schema& schema, unsigned flags) {
+                                             const Schema& schema, uint32_t version,
+                                             unsigned flags) {
   std::vector<TableHandles> handles;
   for (const Table& table : schema.tables) {
     TableHandles handle;
     const std::string name(table.name);
+    if (!HasTable(table, version)) {
+      handles.push_back(handle);
+      continue;
+    }
     int code = mdb_dbi_open(txn, name.c_str(), flags, &handle.rows);
     if (code == 0 && !table.index.empty()) {
       const std::string index = name + "_by_" + std::string(table.index);
@@ -168,12 +174,17 @@ Result<std::vector<TableHandles>> OpenTables(MDB_txn* txn, const std::string& fi
   return handles;
 }
 
+// A file that is new or of an older version gets the tables that it lacks.
 Result<std::vector<TableHandles>> CreateOrOpenTables(MDB_env* env, const std::string& file,
-                                                     const Schema& schema, bool create) {
+                                                     const Schema& schema, const Owner& owner,
+                                                     bool read_only) {
+  const bool create = !read_only && owner.version != schema.version;
   // Handles opened in a read transaction are kept by committing it.
   AGENTFS_ASSIGN(TransactionPtr txn, BeginTransaction(env, create ? 0 : MDB_RDONLY, file));
   if (create) AGENTFS_TRY(WriteVersion(txn.get(), file, schema.version));
-  AGENTFS_ASSIGN(auto handles, OpenTables(txn.get(), file, schema, create ? MDB_CREATE : 0));
+  AGENTFS_ASSIGN(auto handles,
+                 OpenTables(txn.get(), file, schema, create ? schema.version : owner.version,
+                            create ? MDB_CREATE : 0));
   if (const int code = mdb_txn_commit(txn.release())) return LmdbError(code, "open", file);
   return handles;
 }
@@ -225,10 +236,12 @@ Result<Environment> OpenEnvironment(const std::string& file, const Schema& schem
   int dead = 0;
   mdb_reader_check(env.get(), &dead);
   AGENTFS_TRY(CheckLength(env.get(), file, options.read_only));
-  AGENTFS_ASSIGN(state, CheckOwner(env.get(), file, schema.version));
-  const bool create = state == FileState::kEmpty;
-  if (create && options.read_only) return NotOurs(file, "it is empty, and open read-only");
-  AGENTFS_ASSIGN(auto tables, CreateOrOpenTables(env.get(), file, schema, create));
+  AGENTFS_ASSIGN(const Owner owner, CheckOwner(env.get(), file, schema));
+  if (owner.state == FileState::kEmpty && options.read_only) {
+    return NotOurs(file, "it is empty, and open read-only");
+  }
+  AGENTFS_ASSIGN(auto tables,
+                 CreateOrOpenTables(env.get(), file, schema, owner, options.read_only));
   return Environment{std::move(env), std::move(tables)};
 }
 

@@ -29,7 +29,7 @@ using TransactionPtr = std::unique_ptr<MDB_txn, TransactionAbort>;
 
 // The databases of one table.
 struct TableHandles {
-  MDB_dbi rows = 0;
+  MDB_dbi rows = 0;   // 0 if the file is of a version that lacks the table
   MDB_dbi index = 0;  // 0 if the table has none
 };
 

@@ -220,7 +220,7 @@ Result<std::optional<Row>> LmdbStore::Get(TableId table, std::string_view key) {
   absl::ReaderMutexLock lock(&map_mu_);
   if (env_ == nullptr) return Error(EBADF);
   AGENTFS_TRY(layouts_[table].Check(key));
-  if (key.size() > max_key_) return std::optional<Row>();
+  if (key.size() > max_key_ || tables_[table].rows == 0) return std::optional<Row>();
   AGENTFS_ASSIGN(const Reader reader, Reader::Begin(this));
   MDB_val val = ToVal(key), data;
   const int code = mdb_get(reader.txn(), tables_[table].rows, &val, &data);
@@ -283,6 +283,7 @@ Result<void> LmdbStore::Scan(const ScanRange& range, const Visitor& visit) {
   AGENTFS_TRY(CheckScan(schema_, range));
   absl::ReaderMutexLock lock(&map_mu_);
   if (env_ == nullptr) return Error(EBADF);
+  if (tables_[range.table].rows == 0) return Ok();
   AGENTFS_ASSIGN(const Reader reader, Reader::Begin(this));
   return VisitRows(reader.txn(), range, visit);
 }

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <system_error>
 
+#include "store/file_version.h"
 #include "stores/sqlite/sqlite_error.h"
 
 namespace agentfs {
@@ -60,17 +61,7 @@ Result<std::string> ReadHeader(const std::string& file) {
 
 }  // namespace
 
-Result<void> CheckVersion(const std::string& file, uint32_t found, uint32_t version) {
-  if (found == version) return Ok();
-  const bool newer = found > version;
-  return Error(EPROTONOSUPPORT,
-               "cannot open '" + file + "': its format has version " + std::to_string(found) +
-                   ", this program knows version " + std::to_string(version),
-               newer ? "use a newer version of the program; the file was not changed"
-                     : "use the version of the program that made it; the file was not changed");
-}
-
-Result<FileState> InspectFile(const std::string& file, uint32_t version) {
+Result<FileState> InspectFile(const std::string& file, const Schema& schema) {
   auto header = ReadHeader(file);
   if (header.code() == ENOENT) return FileState::kMissing;
   if (!header.ok()) return Error(header.error());
@@ -83,7 +74,7 @@ Result<FileState> InspectFile(const std::string& file, uint32_t version) {
   const uint32_t application = BigEndian(header->data() + kApplicationIdAt);
   if (application == 0 && unfinished) return FileState::kEmpty;
   if (application != kApplicationId) return NotOurs(file, "it is another program's database");
-  AGENTFS_TRY(CheckVersion(file, BigEndian(header->data() + kUserVersionAt), version));
+  AGENTFS_TRY(CheckVersion(file, BigEndian(header->data() + kUserVersionAt), schema));
   return FileState::kOurs;
 }
 

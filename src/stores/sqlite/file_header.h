@@ -8,6 +8,7 @@
 #include <string>
 
 #include "agentfs/result.h"
+#include "agentfs/store.h"
 
 namespace agentfs {
 
@@ -20,11 +21,8 @@ inline constexpr uint32_t kLargeRowsPageSize = 65536;
 
 enum class FileState : uint8_t { kMissing, kEmpty, kOurs };
 
-// EINVAL: not a database of ours. EPROTONOSUPPORT: of another schema version than `version`.
+// EINVAL: not a database of ours. EPROTONOSUPPORT: of a version that the schema cannot read.
 // Otherwise the errno of opening or reading it.
-Result<FileState> InspectFile(const std::string& file, uint32_t version);
-
-// EPROTONOSUPPORT unless the versions are the same.
-Result<void> CheckVersion(const std::string& file, uint32_t found, uint32_t version);
+Result<FileState> InspectFile(const std::string& file, const Schema& schema);
 
 }  // namespace agentfs

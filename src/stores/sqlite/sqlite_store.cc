@@ -21,6 +21,7 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
 #include "agentfs/stores.h"
+#include "store/file_version.h"
 #include "store/key_layout.h"
 #include "stores/sqlite/checkpointer.h"
 #include "stores/sqlite/connection.h"
@@ -93,7 +94,11 @@ class SqliteStore : public Store {
  private:
   Result<void> CreateTables() ABSL_EXCLUSIVE_LOCKS_REQUIRED(commit_mu_);
   Result<void> StartWriting(FileState state) ABSL_EXCLUSIVE_LOCKS_REQUIRED(commit_mu_);
-  Result<void> CheckTables(Connection& connection) const;
+  // The older version's file becomes one of the schema's.
+  Result<void> AddTables(uint32_t found) ABSL_EXCLUSIVE_LOCKS_REQUIRED(commit_mu_);
+  Result<uint32_t> FileVersion(Connection& connection) const;
+  Result<void> CheckTables(Connection& connection);
+  bool IsAbsent(TableId table) const { return !HasTable(schema_.tables[table], file_version_); }
   Result<void> Apply(const Batch& batch) ABSL_EXCLUSIVE_LOCKS_REQUIRED(commit_mu_);
   Result<void> ApplyOne(const Mutation& mutation) ABSL_EXCLUSIVE_LOCKS_REQUIRED(commit_mu_);
   Result<void> CommitTransaction(Durability durability) ABSL_EXCLUSIVE_LOCKS_REQUIRED(commit_mu_);
@@ -106,6 +111,7 @@ class SqliteStore : public Store {
   uint64_t page_size_;  // at first that of a file to be made; const after Open
   const std::vector<KeyLayout> layouts_;
   std::vector<TableSql> tables_;  // const after construction
+  uint32_t file_version_ = 0;     // const after Open
 
   // Held shared by every call, exclusively by Close.
   absl::Mutex open_mu_ ABSL_ACQUIRED_BEFORE(commit_mu_);
@@ -126,20 +132,35 @@ Result<void> SqliteStore::CreateTables() {
   AGENTFS_TRY(db.Execute(("PRAGMA page_size = " + std::to_string(page_size_)).c_str(), "create"));
   std::string sql = "BEGIN IMMEDIATE; PRAGMA application_id = " + std::to_string(kApplicationId) +
                     "; PRAGMA user_version = " + std::to_string(schema_.version) + ";";
-  for (const TableSql& table : tables_) {
-    sql += table.Create() + ";";
-    if (const std::string index = table.CreateIndex(); !index.empty()) sql += index + ";";
-  }
+  for (const TableSql& table : tables_) sql += table.CreateAll();
   sql += "COMMIT";
   AGENTFS_TRY(db.Execute(sql.c_str(), "create"));
   return Ok();
 }
 
-Result<void> SqliteStore::CheckTables(Connection& connection) const {
+Result<void> SqliteStore::AddTables(uint32_t found) {
+  std::string sql =
+      "BEGIN IMMEDIATE; PRAGMA user_version = " + std::to_string(schema_.version) + ";";
+  for (const TableSql& table : tables_) {
+    if (!HasTable(table.table(), found)) sql += table.CreateAll();
+  }
+  sql += "COMMIT";
+  const Result<void> done = writer_->Execute(sql.c_str(), "bring up to date");
+  if (!done.ok() && sqlite3_get_autocommit(writer_->db()) == 0) writer_->Execute("ROLLBACK").ok();
+  return done;
+}
+
+Result<uint32_t> SqliteStore::FileVersion(Connection& connection) const {
   AGENTFS_ASSIGN(const int64_t version, connection.QueryInt("PRAGMA user_version"));
-  AGENTFS_TRY(CheckVersion(file_, static_cast<uint32_t>(version), schema_.version));
+  AGENTFS_TRY(CheckVersion(file_, static_cast<uint32_t>(version), schema_));
+  return static_cast<uint32_t>(version);
+}
+
+Result<void> SqliteStore::CheckTables(Connection& connection) {
+  AGENTFS_ASSIGN(file_version_, FileVersion(connection));
   for (size_t i = 0; i < tables_.size(); ++i) {
     const TableSql& table = tables_[i];
+    if (IsAbsent(static_cast<TableId>(i))) continue;
     AGENTFS_TRY(
         connection.Prepare(IdOf(static_cast<TableId>(i), kGet), [&] { return table.Get(); }));
   }
@@ -160,6 +181,8 @@ Result<void> SqliteStore::StartWriting(FileState state) {
   // A making that was cut off is rolled back to nothing when the file is first read.
   AGENTFS_ASSIGN(const int64_t pages, writer_->QueryInt("PRAGMA page_count"));
   if (state != FileState::kOurs || pages == 0) AGENTFS_TRY(CreateTables());
+  AGENTFS_ASSIGN(const uint32_t found, FileVersion(*writer_));
+  if (found < schema_.version) AGENTFS_TRY(AddTables(found));
   AGENTFS_TRY(CheckTables(*writer_));
   AGENTFS_ASSIGN(page_size_, writer_->QueryInt("PRAGMA page_size"));
   AGENTFS_ASSIGN(const std::string mode, writer_->QueryText("PRAGMA journal_mode = WAL"));
@@ -204,6 +227,7 @@ Result<std::optional<Row>> SqliteStore::Get(TableId table, std::string_view key)
   AGENTFS_TRY(CheckTable(schema_, table));
   absl::ReaderMutexLock lock(&open_mu_);
   if (!open_) return Error(EBADF);
+  if (IsAbsent(table)) return std::optional<Row>();
   const TableSql& sql = tables_[table];
   AGENTFS_ASSIGN(auto reader, readers_.Take());
   AGENTFS_ASSIGN(sqlite3_stmt * statement,
@@ -221,6 +245,7 @@ Result<void> SqliteStore::Scan(const ScanRange& range, const Visitor& visit) {
   AGENTFS_TRY(CheckScan(schema_, range));
   absl::ReaderMutexLock lock(&open_mu_);
   if (!open_) return Error(EBADF);
+  if (IsAbsent(range.table)) return Ok();
   const TableSql& sql = tables_[range.table];
   AGENTFS_ASSIGN(const ScanShape shape, sql.ShapeOf(range));
   AGENTFS_ASSIGN(auto reader, readers_.Take());
@@ -351,7 +376,7 @@ Result<std::unique_ptr<Store>> OpenAs(const std::string& file, const Schema& sch
 
 Result<std::unique_ptr<Store>> OpenSqliteStore(const std::string& file, const Schema& schema,
                                                const StoreOptions& options) {
-  AGENTFS_ASSIGN(const FileState state, InspectFile(file, schema.version));
+  AGENTFS_ASSIGN(const FileState state, InspectFile(file, schema));
   if (state == FileState::kMissing && (options.read_only || !options.create)) {
     return Error(ENOENT, "cannot open '" + file + "': there is no such file");
   }

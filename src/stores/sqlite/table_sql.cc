@@ -94,7 +94,7 @@ const Column& TableSql::ScanColumn(const ScanShape& shape, size_t i) const {
 }
 
 bool TableSql::KeyIsRowid() const {
-  return !table_.blob.empty() && table_.key.size() == 1 && table_.key[0].type == ColumnType::kInt;
+  return table_.key.size() == 1 && table_.key[0].type == ColumnType::kInt;
 }
 
 std::string TableSql::KeyList(bool by_index, std::string_view after_each) const {
@@ -126,13 +126,18 @@ std::string TableSql::Create() const {
   }
   if (!table_.blob.empty()) sql += Quoted(table_.blob) + " BLOB, ";
   sql += "PRIMARY KEY (" + KeyList(false) + "))";
-  return table_.blob.empty() ? sql + " WITHOUT ROWID" : sql;
+  return table_.blob.empty() && !KeyIsRowid() ? sql + " WITHOUT ROWID" : sql;
 }
 
 std::string TableSql::CreateIndex() const {
   if (table_.index.empty()) return {};
   return "CREATE INDEX " + Quoted(std::string(table_.name) + "_by_" + std::string(table_.index)) +
          " ON " + Quoted(table_.name) + " (" + KeyList(true) + ")";
+}
+
+std::string TableSql::CreateAll() const {
+  const std::string index = CreateIndex();
+  return Create() + ";" + (index.empty() ? index : index + ";");
 }
 
 std::string TableSql::Put() const {

@@ -34,14 +34,17 @@ struct ScanShape {
 //
 // A table with a blob keeps its rows by rowid, with its primary key as an index beside: in a
 // WITHOUT ROWID table a row over a quarter of a page goes to pages of its own and long rows do not
-// fill their last page (measured with 64 KiB blobs: reads a third as fast, writes 0.85x). All
-// others are WITHOUT ROWID: one tree, in key order.
+// fill their last page (measured with 64 KiB blobs: reads a third as fast, writes 0.85x). One
+// whose key is a single integer has that as its rowid. All others are WITHOUT ROWID. Either way one
+// tree, in key order; files of version 2 have WITHOUT ROWID for integer keys too, which reads
+// alike.
 class TableSql {
  public:
   explicit TableSql(const Table& table);
 
   std::string Create() const;
   std::string CreateIndex() const;  // empty if the table has no index
+  std::string CreateAll() const;    // both, as complete statements
   std::string Put() const;          // parameters: key columns, value columns, blob
   std::string Delete() const;       // parameters: key columns
   std::string Get() const;          // parameters: key columns; gives value columns, blob
