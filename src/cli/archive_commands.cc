@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// export and import: a branch as a tar archive, and back.
+// export and import: a branch as a tar archive or a file of the specification, and back.
 #include <algorithm>
+#include <fstream>
 #include <istream>
 #include <nlohmann/json.hpp>
 #include <ostream>
@@ -9,7 +10,9 @@
 #include "cli/commands.h"
 #include "cli/console_stream.h"
 #include "cli/context.h"
+#include "cli/draft_file.h"
 #include "cli/session.h"
+#include "cli/spec/spec_file.h"
 
 namespace agentfs::cli {
 namespace {
@@ -56,18 +59,76 @@ ArchiveLimits LimitsFor(const Workspace& workspace) {
 
 // What is wrong is the archive, not how the command was called.
 Error Refused(const Error& error) {
+  const bool link = error.message().find("leads outside") != std::string::npos;
   return Error(EBADMSG, error.message(),
-               "nothing was changed; --keep-links takes links that lead outside");
+               link ? "nothing was changed; --keep-links takes links that lead outside"
+                    : "nothing was changed");
 }
 
-Result<void> Load(Context& context, const ImportOptions& options, const Files& files,
-                  ArchiveLimits limits) {
+// The beginning of the stream, which can still be read whole afterwards.
+std::string Peek(std::istream& in, size_t size) {
+  std::string bytes(size, '\0');
+  in.read(bytes.data(), static_cast<std::streamsize>(size));
+  bytes.resize(static_cast<size_t>(in.gcount()));
+  in.clear();
+  for (size_t i = 0; i < bytes.size(); ++i) in.unget();
+  return bytes;
+}
+
+Result<void> LoadDatabase(const ImportOptions& options, const Files& files, std::istream& in,
+                          const DraftFile& draft, const ArchiveLimits& limits, SpecKind* kind) {
+  {
+    std::ofstream copy(draft.file(), std::ios::binary);
+    copy << in.rdbuf() << std::flush;
+    if (!copy) return Error(errno != 0 ? errno : EIO).WithContext("cannot copy it");
+  }
+  return LoadSpec(files, options.to, draft.file(), limits, kind);
+}
+
+Result<void> Load(Context& context, const ImportOptions& options, Session& session,
+                  const Files& files, SpecKind* kind) {
+  ArchiveLimits limits = LimitsFor(session.workspace());
   limits.outside_links = options.keep_links ? OutsideLinks::kKeep : OutsideLinks::kRefuse;
   CommandFileBuffer file(*context.console);
   std::istream in(&file);
-  auto loaded = Because(file, LoadTree(files, options.to, in, limits));
+  Result<void> loaded;
+  if (IsDatabase(Peek(in, kMagicBytes))) {
+    const DraftFile draft(session.workspace().layout.database, "import");
+    loaded = LoadDatabase(options, files, in, draft, limits, kind);
+  } else {
+    loaded = LoadTree(files, options.to, in, limits);
+  }
+  loaded = Because(file, std::move(loaded));
   if (loaded.code() == EINVAL) loaded = Refused(loaded.error());
   return context.Explain("cannot import", options.file, std::move(loaded));
+}
+
+// Nothing of an import that failed stays: neither its snapshot nor, of a delta, what it had done.
+Result<void> TakeBack(Session& session, const std::string& branch, const SnapshotInfo& before,
+                      SpecKind kind) {
+  if (kind == SpecKind::kDelta) {
+    AGENTFS_ASSIGN(const SnapshotInfo half, session.operations().Restore(branch, before.name));
+    AGENTFS_TRY(session.operations().DeleteSnapshot(half.name));
+  }
+  return session.operations().DeleteSnapshot(before.name);
+}
+
+Result<void> SaveDatabase(Context& context, Session& session, const Files& files) {
+  const DraftFile draft(session.workspace().layout.database, "export");
+  AGENTFS_ASSIGN(const SpecSaved saved, SaveSpec(files, draft.file()));
+  if (saved.xattrs_left_out > 0) {
+    context.Notice("the specification has no extended attributes: " +
+                   std::to_string(saved.xattrs_left_out) + " left out");
+  }
+  return draft.Deliver(*context.console);
+}
+
+Result<void> Save(Context& context, const ExportOptions& options, Session& session,
+                  const Files& files) {
+  if (options.format == "agentfs-spec") return SaveDatabase(context, session, files);
+  CommandFileBuffer file(*context.console);
+  std::ostream out(&file);
+  return Because(file, SaveTree(files, "/", out));
 }
 
 }  // namespace
@@ -79,10 +140,7 @@ Result<int> RunExport(Context& context, const ExportOptions& options) {
     AGENTFS_ASSIGN(const Standstill still,
                    context.Explain("cannot export", ref, Standstill::Of(*session, ref)));
     AGENTFS_ASSIGN(const Files files, OpenFiles(*session, ViewChoice{still.ref(), {}}));
-    CommandFileBuffer file(*context.console);
-    std::ostream out(&file);
-    auto saved = Because(file, SaveTree(files, "/", out));
-    AGENTFS_TRY(context.Explain("cannot export", ref, std::move(saved)));
+    AGENTFS_TRY(context.Explain("cannot export", ref, Save(context, options, *session, files)));
   }
   AGENTFS_TRY(session->Close());
   return kDone;
@@ -105,9 +163,10 @@ Result<int> RunImport(Context& context, const ImportOptions& options) {
   {
     AGENTFS_ASSIGN(const Files files, OpenFiles(*session, ViewChoice{branch, {}}));
     AGENTFS_ASSIGN(before, session->operations().CreateSnapshot(branch, "", "before import"));
-    auto loaded = Load(context, options, files, LimitsFor(session->workspace()));
+    SpecKind kind = SpecKind::kTree;
+    auto loaded = Load(context, options, *session, files, &kind);
     if (!loaded.ok()) {
-      (void)session->operations().DeleteSnapshot(before.name).ok();
+      AGENTFS_TRY(TakeBack(*session, branch, before, kind));
       return loaded.error();
     }
   }

@@ -7,6 +7,8 @@
 
 #include <filesystem>
 
+#include "cli/spec/settled_copy.h"
+
 namespace agentfs::cli {
 namespace {
 
@@ -37,7 +39,8 @@ Result<void> OpenCommandFile(const std::string& path) {
   struct stat attributes;
   if (::fstat(file.get(), &attributes) != 0) return Failed("read", path);
   if (S_ISDIR(attributes.st_mode)) return Error(EISDIR).WithContext("cannot read " + path);
-  return PutInPlaceOfStdin(file.get(), path);
+  AGENTFS_ASSIGN(const Fd settled, SettledCopy(path));
+  return PutInPlaceOfStdin(settled ? settled.get() : file.get(), path);
 }
 
 NewCommandFile::Part::~Part() {

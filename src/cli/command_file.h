@@ -16,7 +16,8 @@ namespace agentfs::cli {
 
 enum class FileUse : uint8_t { kNone, kRead, kWrite };
 
-// From now on stdin is this file; "-": what it was.
+// From now on stdin is this file; "-": what it was. Of a SQLite database with a log beside it,
+// stdin is a copy that has both.
 Result<void> OpenCommandFile(const std::string& path);
 
 // A file that appears under its name when it is whole. While it lives, stdin is that file, for

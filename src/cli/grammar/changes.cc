@@ -59,6 +59,7 @@ void AddExport(CLI::App& app, Context& context) {
   CLI::App& command = AddCommand(app, "export", "Write a branch or snapshot as a tar archive",
                                  "  agentfs export -o work.tar.zst\n"
                                  "  agentfs export before-refactor -o old.tar.zst\n"
+                                 "  agentfs export --format agentfs-spec -o agent.db\n"
                                  "  agentfs export -o - | ssh host tar -x --zstd -C copy");
   auto options = std::make_shared<ExportOptions>();
   command.add_option("REF", options->ref, "A branch, a snapshot or base (default: main)")
@@ -66,21 +67,28 @@ void AddExport(CLI::App& app, Context& context) {
   command.add_option("-o,--output", context.file, "The archive; - is stdout")
       ->required()
       ->type_name("FILE");
-  command.add_option("--format", options->format, "tar: pax, compressed with zstd")
+  command
+      .add_option("--format", options->format,
+                  "tar: pax, compressed with zstd; agentfs-spec: a SQLite file of the public "
+                  "Agent Filesystem Specification 0.4")
       ->type_name("F")
-      ->check(CLI::IsMember({"tar"}));
+      ->check(CLI::IsMember({"tar", "agentfs-spec"}));
   Choose(command, context, options, RunExport);
   command.preparse_callback([&context](size_t) { context.file_use = FileUse::kWrite; });
 }
 
 void AddImport(CLI::App& app, Context& context) {
   CLI::App& command =
-      AddCommand(app, "import", "Make a branch, or a directory of it, what a tar archive holds",
+      AddCommand(app, "import", "Make a branch, or a directory of it, what an archive holds",
                  "  agentfs import work.tar.zst\n"
+                 "  agentfs import agent.db\n"
                  "  agentfs import vendor.tar --to /third_party/vendor\n"
                  "  ssh host tar -c --zstd -C project . | agentfs import -");
   auto options = std::make_shared<ImportOptions>();
-  command.add_option("FILE", context.file, "The archive, plain or with zstd; - is stdin")
+  command
+      .add_option("FILE", context.file,
+                  "A tar archive, plain or with zstd, or a SQLite file of the Agent "
+                  "Filesystem Specification; - is stdin")
       ->required()
       ->type_name("");
   command.add_option("--branch", options->branch, "The branch (default: main)")->type_name("B");
