@@ -3,6 +3,7 @@
 # The words people type. CMakePresets.json has the configurations, tools/ the scripts.
 
 prefix ?= /usr/local
+preset ?= release
 
 .PHONY: all test bench bench-mount asan tsan bench-run format format-check tidy layers install package clean help
 
@@ -62,9 +63,9 @@ install: ## into $(DESTDIR)$(prefix): program, manual, completions, library
 
 package: ## the Debian package: build/release/agentfs_*.deb, tried out in a directory of its own
 	@tools/install-deps build
-	@tools/build release
-	@cd build/release && cpack -G DEB
-	@tools/check_package build/release
+	@tools/build $(preset)
+	@cd build/$(preset) && cpack -G DEB
+	@tools/check_package build/$(preset)
 
 clean: ## remove everything built
 	rm -rf build
