@@ -134,6 +134,7 @@ void Build(CLI::App& app, Context& context) {
   AddImport(app, context);
   AddPack(app, context);
   AddServe(app, context);
+  AddMcp(app, context);
   AddFs(app, context);
   AddSnapshot(app, context);
   AddBranch(app, context);

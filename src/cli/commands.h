@@ -119,6 +119,13 @@ struct SummaryOptions {
 };
 Result<int> RunSummary(Context& context, const SummaryOptions& options);
 
+struct McpCommand {
+  std::string branch = std::string(kMainBranch);
+};
+Result<int> RunMcp(Context& context, const McpCommand& command);
+// The same inside of the server.
+Result<int> RunMcpSession(Context& context, const McpCommand& command);
+
 Result<int> RunDoctor(Context& context);
 struct PolicyOptions {
   std::vector<std::string> arguments;  // of a command; of `test`: files

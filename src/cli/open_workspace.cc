@@ -144,6 +144,15 @@ std::shared_ptr<void> OpenWorkspace::WatchBranch(const std::string& branch,
   return changes_ ? changes_->WatchBranch(branch, std::move(view)) : nullptr;
 }
 
+void OpenWorkspace::Settle() {
+  if (operations_->mounts()) operations_->mounts()->Settle();
+}
+
+void OpenWorkspace::Publish() {
+  if (operations_->mounts()) operations_->mounts()->FlushInvalidations();
+  if (changes_) changes_->Drain();
+}
+
 Result<void> OpenWorkspace::Close() {
   auto closed = volume_->Close();
   if (!closed.ok()) return closed.error().WithContext("saving the changes");

@@ -41,6 +41,10 @@ class OpenWorkspace {
                     control::ChangeEvents& changes);
   // In a server: while the value lives, changes of the branch are events. Else null.
   std::shared_ptr<void> WatchBranch(const std::string& branch, std::shared_ptr<FileSystem> view);
+  // Around what is done in a server's workspace: what programs have written through mounts is in
+  // the views; what was changed in views shows in the mounts, and subscribers have heard of it.
+  void Settle();
+  void Publish();
   // Whether opening made the database.
   bool created() const { return created_; }
 

@@ -113,6 +113,10 @@ class MountHost {
   // Lets go of a branch that the kernel only remembers. False: it is in use.
   virtual bool Release(std::string_view branch) = 0;
 
+  // What programs have written through the mounts is in the volume when this returns.
+  virtual void Settle() = 0;
+  // What was changed behind the mounts' back shows in them when this returns.
+  virtual void FlushInvalidations() = 0;
   // The branch became something else; when this returns, no cache shows what it was.
   virtual void BranchReplaced(std::string_view branch) = 0;
 };

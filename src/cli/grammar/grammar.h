@@ -40,6 +40,7 @@ void AddSummary(CLI::App& app, Context& context);
 void AddMount(CLI::App& app, Context& context);
 void AddUnmount(CLI::App& app, Context& context);
 void AddServe(CLI::App& app, Context& context);
+void AddMcp(CLI::App& app, Context& context);
 // history.cc
 void AddSnapshot(CLI::App& app, Context& context);
 void AddBranch(CLI::App& app, Context& context);

@@ -94,4 +94,21 @@ void AddServe(CLI::App& app, Context& context) {
   Choose(serve, context, options, RunServe, Place::kClient);
 }
 
+void AddMcp(CLI::App& app, Context& context) {
+  CLI::App& mcp =
+      AddCommand(app, "mcp", "A Model Context Protocol server on stdin and stdout",
+                 "  agentfs mcp                          # what an agent is configured to run\n"
+                 "  agentfs --workspace ~/project mcp --branch claude\n"
+                 "  npx @modelcontextprotocol/inspector --cli agentfs mcp --method tools/list");
+  auto options = std::make_shared<McpCommand>();
+  mcp.add_option("--branch", options->branch, "The branch, made if it is missing (default: main)")
+      ->type_name("B");
+  Choose(mcp, context, options, RunMcp, Place::kClient);
+
+  CLI::App& session = AddCommand(app, "mcp-session", "A client's session, in the server", "");
+  session.group("");
+  session.add_option("--branch", options->branch, "The branch");
+  Choose(session, context, options, RunMcpSession);
+}
+
 }  // namespace agentfs::cli

@@ -46,6 +46,8 @@ class LiveMounts final : public control::MountHost {
   Result<std::string> BeginRun(const control::RunRequest& request) override;
   std::vector<control::RunRequest> Runs() override { return runs_.List(); }
   Result<void> FlushPages(std::string_view branch) override;
+  void Settle() override;
+  void FlushInvalidations() override;
   void BranchReplaced(std::string_view branch) override;
   Result<std::string> SessionRoot() override;
   Result<control::BindState> Bind(const control::BindRequest& request) override;
@@ -62,10 +64,6 @@ class LiveMounts final : public control::MountHost {
   bool had_runs() const { return runs_.used(); }
   // Whether there has ever been one.
   bool used() const;
-  // What programs have written through the mounts is in the volume when this returns.
-  void Settle();
-  // What was changed behind the mounts' back shows in them when this returns.
-  void FlushInvalidations();
   // Lets go of those that somebody else has unmounted.
   void DropEnded();
   // Unmounts, by force if need be, what the connection was to hold; or everything.

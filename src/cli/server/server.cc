@@ -167,11 +167,10 @@ Result<control::CommandOutcome> Server::RunCommand(control::CommandRequest reque
     if (context.place == Place::kClient) {
       return Error(EINVAL, "this command does not run in the server");
     }
-    mounts_.Settle();
+    workspace_->Settle();
     outcome.status = context.Run();
   }
-  mounts_.FlushInvalidations();
-  changes_.Drain();
+  workspace_->Publish();
   outcome.broken_pipe = context.console->broken_pipe();
   return outcome;
 }

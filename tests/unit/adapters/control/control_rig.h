@@ -25,6 +25,8 @@ class FakeMounts : public MountHost {
   std::vector<MountState> List() override;
   std::vector<MountUser> Users(std::string_view point) override;
   Result<void> FlushPages(std::string_view branch) override;
+  void Settle() override {}
+  void FlushInvalidations() override {}
   void BranchReplaced(std::string_view branch) override;
   Result<std::string> SessionRoot() override { return std::string("/run/session"); }
   Result<BindState> Bind(const BindRequest& request) override;

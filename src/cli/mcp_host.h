@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "adapters/mcp/host.h"
+#include "cli/context.h"
+
+namespace agentfs::cli {
+
+// The workspace that a server holds open, for a session of the Model Context Protocol. Thread-safe.
+// The context must outlive it.
+class McpHost final : public mcp::Host {
+ public:
+  explicit McpHost(const Context& context) : context_(context) {}
+
+  std::string Directory() const override;
+  Caller AsCaller() const override { return context_.identity.AsCaller(); }
+  // While the view lives, changes of the branch are events.
+  Result<std::shared_ptr<FileSystem>> OpenBranch(const std::string& branch) override;
+  mcp::CommandOutput Run(const std::vector<std::string>& arguments, std::stop_token stop) override;
+  void Settle() override;
+  void Publish() override;
+
+ private:
+  const Context& context_;
+};
+
+}  // namespace agentfs::cli
