@@ -5,7 +5,7 @@
 prefix ?= /usr/local
 preset ?= release
 
-.PHONY: all test bench bench-mount asan tsan bench-run format format-check tidy layers install package clean help
+.PHONY: all test bench bench-mount asan tsan bench-run bench-mcp format format-check tidy layers install package clean help
 
 all: ## the program, optimised: build/release/bin/agentfs
 	@tools/install-deps build
@@ -30,6 +30,11 @@ bench-run: ## how long agentfs run takes to start and end
 	@tools/install-deps build
 	@tools/build release agentfs
 	@python3 -B bench/sandbox $(ARGS)
+
+bench-mcp: ## how many calls of tools agentfs mcp answers
+	@tools/install-deps build
+	@tools/build release agentfs
+	@python3 -B bench/mcp $(ARGS)
 
 asan: ## the tests with AddressSanitizer and UndefinedBehaviorSanitizer
 	@tools/install-deps test
