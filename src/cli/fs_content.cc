@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "agentfs/path.h"
-#include "cli/base64.h"
+#include "base/base64.h"
 #include "cli/fs_commands.h"
 
 namespace agentfs::cli {

@@ -11,9 +11,9 @@
 
 #include "agentfs/files.h"
 #include "agentfs/path.h"
+#include "base/utf8.h"
 #include "core/files/resolver.h"
 #include "core/files/tree_walker.h"
-#include "core/files/utf8.h"
 
 namespace agentfs {
 namespace {

@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "agentfs/files.h"
+#include "base/utf8.h"
 #include "core/files/open_file.h"
-#include "core/files/utf8.h"
 
 namespace agentfs {
 namespace {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <sys/stat.h>
 
-#include "core/files/utf8.h"
+#include "base/utf8.h"
 #include "fake_fs.h"
 #include "files_fixture.h"
 
