@@ -50,6 +50,7 @@ struct ExecEnd {
 
 inline constexpr int kExecRunning = -1;  // the status of one that has not ended
 inline constexpr int kExecLost = -2;     // nobody saw how it ended
+inline constexpr int kExecRefused = -3;  // the policy did not let it run
 
 struct ExecRecord {
   uint64_t id = 0;
@@ -61,8 +62,11 @@ struct ExecRecord {
 
 // Gives the id, which no other exec of this workspace ever had.
 Result<uint64_t> BeginExec(Volume& volume, const ExecStart& start);
+Result<ExecRecord> BeginExecRecord(Volume& volume, const ExecStart& start);
 // ENOENT: there is none with this id. One that has ended already stays as it is.
 Result<void> EndExec(Volume& volume, uint64_t id, const ExecEnd& end);
+// The same without reading the row again, for who has kept the record that BeginExec began.
+Result<void> EndExec(Volume& volume, ExecRecord record, const ExecEnd& end);
 // For decisions that are refused before anything runs: begun and ended at once.
 Result<uint64_t> RecordExec(Volume& volume, const ExecStart& start, const ExecEnd& end);
 

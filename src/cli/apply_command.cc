@@ -87,15 +87,8 @@ std::string RisksText(const std::vector<Risk>& risks) {
 
 // Asks on a terminal; true: go on.
 Result<bool> Consent(const Context& context, const ApplyPlan& plan) {
-  context.console->WriteError("These would act later, once they are in the real files:\n" +
-                              RisksText(plan.risks) + "Apply them? [y/N] ");
-  std::string answer;
-  for (char c = 0; c != '\n';) {
-    AGENTFS_ASSIGN(const size_t got, context.console->Read({&c, 1}));
-    if (got == 0) break;
-    answer.push_back(c);
-  }
-  return answer == "y\n" || answer == "Y\n" || answer == "yes\n";
+  return context.console->AskYesOrNo("These would act later, once they are in the real files:\n" +
+                                     RisksText(plan.risks) + "Apply them?");
 }
 
 Result<std::optional<int>> CheckRisks(const Context& context, const ApplyCommand& command,

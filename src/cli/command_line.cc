@@ -121,6 +121,7 @@ void Build(CLI::App& app, Context& context) {
   app.footer(kExitHelp);
   AddInit(app, context);
   AddRun(app, context);
+  AddExec(app, context);
   AddSummary(app, context);
   AddMount(app, context);
   AddUnmount(app, context);

@@ -126,6 +126,20 @@ Result<int> RunMcp(Context& context, const McpCommand& command);
 // The same inside of the server.
 Result<int> RunMcpSession(Context& context, const McpCommand& command);
 
+struct ExecCommand {
+  std::optional<std::string> branch, cwd, shell, label;
+  std::string checkpoint = "auto";
+  bool read_only = false, input = false, no_net = false, show_error = false;
+  double timeout = 0;  // seconds; 0: none
+  std::vector<std::string> environment, cow, allow, hide, argv;
+  std::optional<uint64_t> output_limit;
+  std::string approve;             // an approval's id, in place of a command
+  std::optional<uint64_t> output;  // an exec's id, in place of a command
+};
+Result<int> RunExec(Context& context, const ExecCommand& command);
+// Prints what an exec has written.
+Result<int> RunExecOutput(Context& context, const ExecCommand& command);
+
 Result<int> RunDoctor(Context& context);
 struct PolicyOptions {
   std::vector<std::string> arguments;  // of a command; of `test`: files

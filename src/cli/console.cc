@@ -89,4 +89,15 @@ Result<size_t> Console::Read(std::span<char> out) {
   return done;
 }
 
+Result<bool> Console::AskYesOrNo(std::string_view question) {
+  WriteError(std::string(question) + " [y/N] ");
+  std::string answer;
+  for (char c = 0; c != '\n';) {
+    AGENTFS_ASSIGN(const size_t got, Read({&c, 1}));
+    if (got == 0) break;
+    answer.push_back(c);
+  }
+  return answer == "y\n" || answer == "Y\n" || answer == "yes\n";
+}
+
 }  // namespace agentfs::cli

@@ -39,6 +39,8 @@ class Console {
   void WriteError(std::string_view text);
   // Fills `out` as far as the input goes; fewer bytes than asked for mean the end.
   Result<size_t> Read(std::span<char> out);
+  // Asks a person, where one can be asked, and waits for the answer.
+  Result<bool> AskYesOrNo(std::string_view question);
   // Puts back what was read, for who reads next.
   void GiveBack(std::string data) { given_back_ = std::move(data); }
   bool has_given_back() const { return !given_back_.empty(); }

@@ -3,11 +3,12 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/environment.h"
 #include "cli/commands.h"
 #include "cli/context.h"
-#include "cli/environment.h"
 #include "cli/open_workspace.h"
-#include "cli/policy_files.h"
+#include "exec/envelope.h"
+#include "exec/policy_files.h"
 #include "workspace/locate.h"
 
 namespace agentfs::cli {
@@ -49,13 +50,6 @@ std::string CategoriesText(policy::CategorySet categories) {
     text += policy::CategoryName(each);
   }
   return text;
-}
-
-nlohmann::ordered_json DecisionJson(const policy::ExecutionDecision& decision) {
-  return {{"action", policy::ActionName(decision.action)},
-          {"categories", CategoriesJson(decision.categories)},
-          {"rule", decision.rule},
-          {"reason", decision.reason}};
 }
 
 std::string DecisionText(const policy::ExecutionDecision& decision) {

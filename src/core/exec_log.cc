@@ -100,10 +100,20 @@ std::string ShellQuoted(const std::string& argument) {
 
 }  // namespace
 
-Result<uint64_t> BeginExec(Volume& volume, const ExecStart& start) {
+Result<ExecRecord> BeginExecRecord(Volume& volume, const ExecStart& start) {
   ExecRecord record{volume.NextRecord(tables::kExecs), start, ToNanoseconds(Now())};
   AGENTFS_TRY(PutExec(volume, record));
+  return record;
+}
+
+Result<uint64_t> BeginExec(Volume& volume, const ExecStart& start) {
+  AGENTFS_ASSIGN(const ExecRecord record, BeginExecRecord(volume, start));
   return record.id;
+}
+
+Result<void> EndExec(Volume& volume, ExecRecord record, const ExecEnd& end) {
+  Finish(record, end);
+  return PutExec(volume, record);
 }
 
 Result<void> EndExec(Volume& volume, uint64_t id, const ExecEnd& end) {

@@ -27,7 +27,7 @@ constexpr std::array<const char*, 11> kKeptCapabilities = {
 class Arguments {
  public:
   void Add(std::initializer_list<std::string> words) { all_.insert(all_.end(), words); }
-  void AddMount(const SandboxMount& mount);
+  void AddMount(const SandboxMount& mount, bool read_only);
   void AddParents(const SandboxMount& mount, const std::string& top);
   std::vector<std::string> Take() { return std::move(all_); }
 
@@ -35,14 +35,14 @@ class Arguments {
   std::vector<std::string> all_;
 };
 
-void Arguments::AddMount(const SandboxMount& mount) {
+void Arguments::AddMount(const SandboxMount& mount, bool read_only) {
   switch (mount.what) {
     case What::kReadOnly:
       return Add({"--ro-bind", mount.source, mount.path});
     case What::kReal:
     case What::kWorkspace:
     case What::kCow:
-      return Add({"--bind", mount.source, mount.path});
+      return Add({read_only ? "--ro-bind" : "--bind", mount.source, mount.path});
     case What::kHidden:
       // A device that may not be used as one cannot be opened.
       if (mount.kind == PathKind::kFile) return Add({"--ro-bind", "/dev/null", mount.path});
@@ -101,7 +101,7 @@ std::vector<std::string> BubblewrapArguments(const SandboxPlan& plan) {
     if (fresh != nullptr && mount.path.starts_with(fresh->path + "/")) {
       arguments.AddParents(mount, fresh->path);
     }
-    arguments.AddMount(mount);
+    arguments.AddMount(mount, plan.read_only);
     if (mount.what == What::kPrivate) fresh = &mount;
   }
   // After what may have been mounted in them.

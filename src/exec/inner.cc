@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -47,6 +48,7 @@ class Inner {
   bool TakeMessage();
   // The status once the command has ended.
   std::optional<int> Reap();
+  void TellEnd(int status) const;
 
   const InnerOptions& options_;
   const Fd signals_;
@@ -60,6 +62,23 @@ bool Inner::TakeMessage() {
   return true;
 }
 
+void Inner::TellEnd(int status) const {
+  struct rusage usage = {};
+  ::getrusage(RUSAGE_CHILDREN, &usage);
+  SandboxMessage message;
+  message.kind = SandboxMessage::Kind::kEnded;
+  if (WIFSIGNALED(status)) {
+    message.signal = WTERMSIG(status);
+  } else {
+    message.status = WEXITSTATUS(status);
+  }
+  for (const struct timeval& time : {usage.ru_utime, usage.ru_stime}) {
+    message.cpu_us += static_cast<uint64_t>(time.tv_sec) * 1'000'000 + time.tv_usec;
+  }
+  message.max_rss = static_cast<uint64_t>(usage.ru_maxrss) * 1024;
+  SendMessage(options_.channel, message);
+}
+
 std::optional<int> Inner::Reap() {
   int status = 0;
   for (pid_t pid; (pid = ::waitpid(-1, &status, WNOHANG | WUNTRACED)) > 0;) {
@@ -67,6 +86,7 @@ std::optional<int> Inner::Reap() {
     if (WIFSTOPPED(status)) {
       SendMessage(options_.channel, {SandboxMessage::Kind::kStopped, WSTOPSIG(status)});
     } else {
+      TellEnd(status);
       return WIFSIGNALED(status) ? kSignalled + WTERMSIG(status) : WEXITSTATUS(status);
     }
   }

@@ -51,6 +51,7 @@ struct SandboxPlan {
   std::vector<SandboxMount> mounts;  // parents before what is below them
   bool network = true;
   bool is_root = false;
+  bool read_only = false;  // nothing but what is private can be written
 };
 
 // Of several rules about one path `flags` win over `config`; of those about paths in each other the

@@ -40,9 +40,13 @@ struct SandboxMessage {
     kStarted,  // from inside: the sandbox is there, the command is about to start
     kStopped,  // from inside: the command was stopped by this signal
     kSignal,   // from outside: send it to the command
+    kEnded,    // from inside: the command has ended, by this signal if it is not 0
   };
   Kind kind = Kind::kStarted;
   int32_t signal = 0;
+  int32_t status = 0;    // of what ended without a signal
+  uint64_t cpu_us = 0;   // of what has ended
+  uint64_t max_rss = 0;  // bytes, of the largest of these
 };
 bool SendMessage(int socket, SandboxMessage message);
 // False: the other end is gone.

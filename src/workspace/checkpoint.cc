@@ -45,14 +45,16 @@ std::optional<SnapshotInfo> LastCheckpoint(Volume& volume, std::string_view bran
   return std::move(all.back());
 }
 
-Result<SnapshotInfo> TakeCheckpoint(Volume& volume, std::string_view branch, CheckpointFor what,
-                                    std::string_view command) {
+Result<Checkpoint> TakeCheckpoint(Volume& volume, std::string_view branch, CheckpointFor what,
+                                  std::string_view command) {
   const std::vector<SnapshotInfo> before = CheckpointsOf(volume, branch);
   if (!before.empty()) {
     AGENTFS_ASSIGN(const bool unchanged, IsUnchangedSince(volume, branch, before.back()));
-    if (unchanged) return before.back();
+    if (unchanged) return Checkpoint{before.back(), false};
   }
-  AGENTFS_ASSIGN(SnapshotInfo taken,
+  Checkpoint taken;
+  taken.taken = true;
+  AGENTFS_ASSIGN(taken.snapshot,
                  volume.CreateSnapshot(branch, "", MessageFor(what, command), Durability::kNone));
   for (size_t i = 0; i + kKeptCheckpoints <= before.size(); ++i) {
     // One that somebody has deleted meanwhile is gone as well.

@@ -59,6 +59,7 @@ Result<Layout> StateLayout(WorkspaceKind kind, const std::string& root, const st
   layout.socket = state + "/control.sock";
   layout.mounts = state + "/mounts";
   layout.log = state + "/server.log";
+  layout.outputs = state + "/outputs";
   layout.base = base;
   AGENTFS_ASSIGN(layout.hidden, HiddenNames(base, state));
   return layout;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "agentfs/result.h"
+#include "workspace/checkpoint.h"
 
 namespace agentfs::control {
 
@@ -66,11 +67,14 @@ struct RunRequest {
   std::string command;  // for people
   uint32_t pid = 0;     // who asks
   uint64_t connection = 0;
+  CheckpointFor what = CheckpointFor::kRun;
 };
 struct RunState {
   std::string branch;
   bool created = false;    // the branch
   std::string checkpoint;  // the snapshot of what was there before
+  uint64_t checkpoint_number = 0;
+  bool checkpoint_taken = false;  // for this run: nothing had been like it
   // Not 0: the process whose namespaces have to be joined to see that.
   uint32_t namespaces_of = 0;
   // Where all branches are mounted: branches/NAME, and host/NAME for the host's root.
@@ -97,6 +101,8 @@ class MountHost {
   // Gives a run the session's mount point; the branch, which must be there, is in use meanwhile.
   virtual Result<std::string> BeginRun(const RunRequest& request) = 0;
   virtual std::vector<RunRequest> Runs() = 0;
+  // Before its connection does.
+  virtual void EndRun(uint64_t connection) = 0;
 
   // What the kernel has of the branch in its caches and has not written yet (shared mappings)
   // reaches the volume. Must not be called while answering one of the mounts' requests, unless

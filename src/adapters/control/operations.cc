@@ -97,12 +97,18 @@ Result<RunState> Operations::BeginRun(RunRequest request) {
   if (!made.ok() && made.code() != EEXIST) return made.error();
   state.created = made.ok();
   AGENTFS_TRY(FlushPages(request.branch));
-  AGENTFS_ASSIGN(const SnapshotInfo before,
-                 TakeCheckpoint(volume_, request.branch, CheckpointFor::kRun, request.command));
-  state.checkpoint = before.name;
+  AGENTFS_ASSIGN(const Checkpoint before,
+                 TakeCheckpoint(volume_, request.branch, request.what, request.command));
+  state.checkpoint = before.snapshot.name;
+  state.checkpoint_number = before.snapshot.number;
+  state.checkpoint_taken = before.taken;
   AGENTFS_ASSIGN(state.session, mounts_->BeginRun(request));
   if (IsInOwnNamespace()) state.namespaces_of = static_cast<uint32_t>(::getpid());
   return state;
+}
+
+void Operations::EndRun(uint64_t connection) {
+  if (mounts_) mounts_->EndRun(connection);
 }
 
 Result<void> Operations::Flush() {

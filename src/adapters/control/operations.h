@@ -36,6 +36,8 @@ class Operations {
   Result<SnapshotInfo> Restore(std::string_view branch, std::string_view ref);
   // Prepares a run: the branch, the checkpoint for undo, the session. EOPNOTSUPP without mounts.
   Result<RunState> BeginRun(RunRequest request);
+  // Before its connection does.
+  void EndRun(uint64_t connection);
   // Everything so far is on stable storage when this returns.
   Result<void> Flush();
   // What programs have stored to shared mappings is in the branch when this returns.

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "adapters/control/execution_json.h"
 #include "adapters/control/json.h"
 
 namespace agentfs::control {
@@ -107,6 +108,7 @@ class RequestRun {
   RequestRun(ControlService& service, const Parsed& parsed, Request& request, const Peer& peer)
       : service_(service),
         operations_(service.operations_),
+        json_(parsed.arguments),
         arguments_(parsed.arguments),
         request_(request),
         peer_(peer) {}
@@ -122,7 +124,7 @@ class RequestRun {
     Handler handler;
     Inside inside;
   };
-  static const std::array<Entry, 21> kRequests;
+  static const std::array<Entry, 26> kRequests;
 
   Result<std::string> Branch();
   Result<MountHost*> Mounts();
@@ -149,15 +151,23 @@ class RequestRun {
   Result<Json> Subscribe();
   Result<Json> Leave();
   Result<Json> RunBegin();
+  Result<Json> ExecBegin();
+  Result<Json> ExecEnd();
+  Result<Json> ExecRefuse();
+  Result<Json> ApprovalKeep();
+  Result<Json> ApprovalTake();
+  Result<Executions*> AllExecutions();
+  ExecutionPeer Asker() const { return {peer_.uid, peer_.pid, peer_.connection}; }
 
   ControlService& service_;
   Operations& operations_;
+  const Json& json_;
   Arguments arguments_;
   Request& request_;
   const Peer& peer_;
 };
 
-const std::array<RequestRun::Entry, 21> RequestRun::kRequests = {{
+const std::array<RequestRun::Entry, 26> RequestRun::kRequests = {{
     {"capabilities", &RequestRun::Capabilities, Inside::kOwnBranch},
     {"status", &RequestRun::Status, Inside::kNo},
     {"statistics", &RequestRun::Statistics, Inside::kNo},
@@ -179,6 +189,11 @@ const std::array<RequestRun::Entry, 21> RequestRun::kRequests = {{
     {"subscribe", &RequestRun::Subscribe, Inside::kNo},
     {"leave", &RequestRun::Leave, Inside::kNo},
     {"run.begin", &RequestRun::RunBegin, Inside::kNo},
+    {"exec.begin", &RequestRun::ExecBegin, Inside::kNo},
+    {"exec.end", &RequestRun::ExecEnd, Inside::kNo},
+    {"exec.refuse", &RequestRun::ExecRefuse, Inside::kNo},
+    {"approval.keep", &RequestRun::ApprovalKeep, Inside::kNo},
+    {"approval.take", &RequestRun::ApprovalTake, Inside::kNo},
 }};
 
 Result<Json> RequestRun::Execute(const std::string& name) {
@@ -420,6 +435,40 @@ Result<Json> RequestRun::RunBegin() {
               {"session", state.session},
               {"namespaces_of", state.namespaces_of},
               {"uid", ::geteuid()}};
+}
+
+Result<Executions*> RequestRun::AllExecutions() {
+  if (service_.executions_ == nullptr) return Error(EOPNOTSUPP, "only a server does this");
+  return service_.executions_;
+}
+
+Result<Json> RequestRun::ExecBegin() {
+  AGENTFS_ASSIGN(Executions * executions, AllExecutions());
+  return AnswerExecBegin(*executions, json_, Asker());
+}
+
+Result<Json> RequestRun::ExecEnd() {
+  AGENTFS_ASSIGN(Executions * executions, AllExecutions());
+  return AnswerExecEnd(*executions, json_, request_.payload, Asker());
+}
+
+Result<Json> RequestRun::ExecRefuse() {
+  AGENTFS_ASSIGN(Executions * executions, AllExecutions());
+  return AnswerExecRefuse(*executions, json_, Asker());
+}
+
+Result<Json> RequestRun::ApprovalKeep() {
+  AGENTFS_ASSIGN(Executions * executions, AllExecutions());
+  AGENTFS_ASSIGN(const std::string id, executions->KeepApproval(request_.payload, Asker()));
+  return Json{{"id", id}};
+}
+
+Result<Json> RequestRun::ApprovalTake() {
+  AGENTFS_ASSIGN(Executions * executions, AllExecutions());
+  const std::string id = arguments_.Required("id");
+  AGENTFS_TRY(arguments_.Check());
+  AGENTFS_ASSIGN(const std::string request, executions->TakeApproval(id, Asker()));
+  return Json{{"request", request}};
 }
 
 bool ControlService::IsLeave(const std::string& text) {

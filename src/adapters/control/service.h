@@ -12,6 +12,7 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
+#include "adapters/control/executions.h"
 #include "adapters/control/operations.h"
 #include "agentfs/result.h"
 #include "sys/fd.h"
@@ -69,6 +70,8 @@ class ControlService {
       : operations_(operations), host_(host), program_version_(std::move(program_version)) {}
 
   Operations& operations() { return operations_; }
+  // Executions are asked for from now on. It must outlive the service.
+  void SetExecutions(Executions& executions) { executions_ = &executions; }
 
   // The answer, {"ok": true, "result": ...} or {"ok": false, "error": {...}}, to every request
   // whatever it is. `subscribe` is answered as far as it is valid; carrying the events is the
@@ -92,6 +95,7 @@ class ControlService {
 
   Operations& operations_;
   ServiceHost* const host_;
+  Executions* executions_ = nullptr;
   const std::string program_version_;
   // Held by a request from inside a mount: it occupies one of the mount's threads while it waits
   // for others of them.

@@ -52,6 +52,8 @@ void AddApply(CLI::App& app, Context& context);
 void AddExport(CLI::App& app, Context& context);
 void AddImport(CLI::App& app, Context& context);
 void AddPack(CLI::App& app, Context& context);
+// exec.cc
+void AddExec(CLI::App& app, Context& context);
 // policy.cc
 void AddPolicy(CLI::App& app, Context& context);
 // fs.cc

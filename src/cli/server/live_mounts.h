@@ -45,6 +45,7 @@ class LiveMounts final : public control::MountHost {
   std::vector<control::MountUser> Users(std::string_view point) override;
   Result<std::string> BeginRun(const control::RunRequest& request) override;
   std::vector<control::RunRequest> Runs() override { return runs_.List(); }
+  void EndRun(uint64_t connection) override { runs_.EndHeldBy(connection); }
   Result<void> FlushPages(std::string_view branch) override;
   void Settle() override;
   void FlushInvalidations() override;

@@ -31,9 +31,10 @@ class Runs:
 
     def call(self, *arguments, timeout=60, **options):
         options = {"cwd": self.ws, "env": self.env, "text": True, "stdin": subprocess.DEVNULL,
-                   **options}
-        return subprocess.run(self.command(*arguments), capture_output=True, timeout=timeout,
-                              check=False, **options)
+                   "capture_output": True, **options}
+        if "input" in options:
+            del options["stdin"]
+        return subprocess.run(self.command(*arguments), timeout=timeout, check=False, **options)
 
     def ok(self, *arguments, **options):
         done = self.call(*arguments, **options)

@@ -11,7 +11,7 @@ namespace {
 class CheckpointTest : public CoreTest {
  protected:
   SnapshotInfo Take(const std::string& command) {
-    return Get(TakeCheckpoint(volume(), "main", CheckpointFor::kRun, command));
+    return Get(TakeCheckpoint(volume(), "main", CheckpointFor::kRun, command)).snapshot;
   }
 };
 

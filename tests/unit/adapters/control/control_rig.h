@@ -35,6 +35,7 @@ class FakeMounts : public MountHost {
 
   Result<std::string> BeginRun(const RunRequest& request) override;
   std::vector<RunRequest> Runs() override { return {}; }
+  void EndRun(uint64_t) override {}
   std::vector<std::string> Calls();
   bool busy = false;
 

@@ -4,7 +4,7 @@
 #include <cstdlib>
 #include <string>
 
-namespace agentfs::cli {
+namespace agentfs {
 
 // A variable of this process's environment; empty if it is not set.
 inline std::string Environment(const char* name) {
@@ -12,4 +12,4 @@ inline std::string Environment(const char* name) {
   return value != nullptr ? value : "";
 }
 
-}  // namespace agentfs::cli
+}  // namespace agentfs

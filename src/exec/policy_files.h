@@ -12,7 +12,7 @@
 #include "policy/policy.h"
 #include "workspace/workspace.h"
 
-namespace agentfs::cli {
+namespace agentfs {
 
 struct PolicyFile {
   std::string path;
@@ -33,4 +33,4 @@ Result<policy::PolicySet> LoadPolicies(const std::optional<Workspace>& workspace
 policy::PolicyRequest PolicyRequestIn(const std::optional<Workspace>& workspace,
                                       const std::string& directory);
 
-}  // namespace agentfs::cli
+}  // namespace agentfs

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/policy_files.h"
+#include "exec/policy_files.h"
 
 #include "agentfs/path.h"
-#include "cli/environment.h"
+#include "base/environment.h"
 #include "policy/policy_file.h"
 #include "sys/small_file.h"
 
-namespace agentfs::cli {
+namespace agentfs {
 namespace {
 
 constexpr std::string_view kPolicyFile = "policy.toml";
@@ -77,4 +77,4 @@ policy::PolicyRequest PolicyRequestIn(const std::optional<Workspace>& workspace,
   return request;
 }
 
-}  // namespace agentfs::cli
+}  // namespace agentfs

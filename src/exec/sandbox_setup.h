@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The sandbox of a command on a branch of a workspace, as `run` and `exec` have it.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "agentfs/result.h"
+#include "exec/sandbox_process.h"
+#include "workspace/workspace.h"
+
+namespace agentfs {
+
+// Where the branch is to be had.
+struct BranchPlace {
+  std::string branch;
+  std::string session;         // the directory with branches/NAME and host/NAME
+  uint32_t namespaces_of = 0;  // not 0: a process whose namespaces have to be joined to see it
+};
+
+struct SandboxWish {
+  std::vector<std::string> command;
+  std::vector<std::string> environment;  // besides what every sandboxed command gets
+  SandboxRules rules;                    // absolute paths; they win over the workspace's own
+  std::string directory;                 // on the host; where it is not visible, the workspace
+  bool read_only = false;
+};
+
+// EOPNOTSUPP: this is inside a sandbox already. `what` is who asks: "run".
+Result<void> CheckOutsideOfSandbox(const std::string& what);
+// EOPNOTSUPP: the workspace has no directory that a command could find it at.
+Result<void> CheckHasBase(const std::string& what, const Workspace& workspace);
+
+// Everything for starting it. Joins other namespaces if it must: then this process must have one
+// thread.
+Result<SandboxedCommand> SetUpSandbox(const Workspace& workspace, const BranchPlace& place,
+                                      const std::string& bubblewrap, const SandboxWish& wish);
+
+}  // namespace agentfs
