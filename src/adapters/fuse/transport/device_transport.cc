@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstring>
 #include <exception>
 #include <string>
 
@@ -27,6 +28,21 @@ Fd CloneDevice(int device) {
   uint32_t original = static_cast<uint32_t>(device);
   if (::ioctl(clone->get(), kIoctlClone, &original) != 0) return {};
   return std::move(clone).value();
+}
+
+// Reads and writes of more than this are streams, of which the kernel sends several at a time.
+constexpr uint32_t kBulkBytes = 64 << 10;
+
+Sender SenderOf(std::span<const char> request) {
+  fuse_in_header header;
+  std::memcpy(&header, request.data(), sizeof header);
+  bool is_bulk = request.size() > kBulkBytes;
+  if (header.opcode == FUSE_READ && request.size() >= sizeof header + sizeof(fuse_read_in)) {
+    fuse_read_in read;
+    std::memcpy(&read, request.data() + sizeof header, sizeof read);
+    is_bulk = read.size > kBulkBytes;
+  }
+  return {header.pid, is_bulk};
 }
 
 class DeviceExchange : public Exchange {
@@ -89,29 +105,38 @@ Result<std::unique_ptr<DeviceChannel>> DeviceChannel::Open(int device,
       new DeviceChannel(CloneDevice(device), device, std::move(request), std::move(answer)));
 }
 
-ssize_t DeviceChannel::ReadOne(std::span<char> buffer, ReaderGate& gate, bool* last) {
-  gate.Enter();
-  const ssize_t got = ::read(device_, buffer.data(), buffer.size());
-  const int code = errno;
-  *last = gate.Leave();
-  errno = code;
-  return got;
+void DeviceChannel::Serve(Handler& handler, const WorkerThreads& threads, ReaderGate& gate,
+                          ClientFollower* follower, const std::function<void()>& all_busy) {
+  while (!threads.stopping() && ServeOne(handler, gate, follower, all_busy)) {
+  }
+  if (follower != nullptr) follower->Ended(seat_);
+  if (in_gate_) gate.Leave();
+  gate.Open();
 }
 
-void DeviceChannel::Serve(Handler& handler, const WorkerThreads& threads, ReaderGate& gate,
-                          const std::function<void()>& all_busy) {
+// False: there is nothing more to read.
+bool DeviceChannel::ServeOne(Handler& handler, ReaderGate& gate, ClientFollower* follower,
+                             const std::function<void()>& all_busy) {
   const std::span<char> buffer = request_.bytes().subspan(kRequestOffset);
-  while (!threads.stopping()) {
-    bool last = false;
-    const ssize_t got = ReadOne(buffer, gate, &last);
-    if (got >= static_cast<ssize_t>(sizeof(fuse_in_header))) {
-      if (last) all_busy();
-      HandleOne(handler, buffer.first(static_cast<size_t>(got)));
-    } else if (got >= 0 || (errno != EINTR && errno != EAGAIN && errno != ENOENT)) {
-      break;  // ENODEV: unmounted. Anything else will not get better either.
-    }
+  if (!in_gate_) gate.Enter();
+  in_gate_ = true;
+  const ssize_t got = ::read(device_, buffer.data(), buffer.size());
+  const int code = got < 0 ? errno : 0;
+  if (got < static_cast<ssize_t>(sizeof(fuse_in_header))) {
+    // ENODEV: unmounted. Anything else will not get better either.
+    return code == EINTR || code == EAGAIN || code == ENOENT;
   }
-  gate.Open();
+  const std::span<const char> request = buffer.first(static_cast<size_t>(got));
+  const bool alone = follower != nullptr && follower->Received(seat_, SenderOf(request));
+  if (!alone && LeaveGate(gate)) all_busy();
+  HandleOne(handler, request);
+  if (alone && !follower->Finished(seat_)) LeaveGate(gate);
+  return true;
+}
+
+bool DeviceChannel::LeaveGate(ReaderGate& gate) {
+  in_gate_ = false;
+  return gate.Leave();
 }
 
 void DeviceChannel::HandleOne(Handler& handler, std::span<const char> request) {
@@ -123,14 +148,19 @@ void DeviceChannel::HandleOne(Handler& handler, std::span<const char> request) {
 }
 
 Transport::Statistics DeviceChannel::statistics() const {
-  return {requests_.load(std::memory_order_relaxed), rejected_.load(std::memory_order_relaxed)};
+  return {requests_.load(std::memory_order_relaxed), rejected_.load(std::memory_order_relaxed), 0};
 }
 
 Result<std::unique_ptr<Transport>> DeviceTransport::Start(int device,
                                                           const Capabilities& capabilities,
-                                                          Handler& handler, size_t threads) {
+                                                          Handler& handler, size_t threads,
+                                                          Following following) {
   auto transport = std::make_unique<DeviceTransport>(device, capabilities, handler);
   transport->most_threads_ = MostThreads(threads);
+  if (following == Following::kIfPossible && ClientFollower::IsPossible()) {
+    transport->follower_ = std::make_unique<ClientFollower>(
+        device, transport->gate_, [t = transport.get()] { t->AddThreadIfPossible(); });
+  }
   for (size_t i = 0; i < threads; ++i) AGENTFS_TRY(transport->AddThread());
   return std::unique_ptr<Transport>(std::move(transport));
 }
@@ -142,7 +172,7 @@ Result<void> DeviceTransport::AddThread() {
   AGENTFS_ASSIGN(auto opened, DeviceChannel::Open(device_, capabilities_));
   DeviceChannel* channel = channels_.emplace_back(std::move(opened)).get();
   threads_.Start("fuse-dev-" + std::to_string(number), [this, channel] {
-    channel->Serve(handler_, threads_, gate_, [this] { AddThreadIfPossible(); });
+    channel->Serve(handler_, threads_, gate_, follower_.get(), [this] { AddThreadIfPossible(); });
   });
   return Ok();
 }
@@ -163,6 +193,7 @@ Transport::Statistics DeviceTransport::statistics() const {
     sum.requests += one.requests;
     sum.rejected += one.rejected;
   }
+  if (follower_ != nullptr) sum.followed = follower_->followed();
   return sum;
 }
 

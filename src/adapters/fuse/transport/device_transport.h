@@ -10,6 +10,7 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
+#include "adapters/fuse/transport/client_follower.h"
 #include "adapters/fuse/transport/page_buffer.h"
 #include "adapters/fuse/transport/reader_gate.h"
 #include "adapters/fuse/transport/transport.h"
@@ -27,9 +28,9 @@ class DeviceChannel {
 
   // Reads and handles requests until the filesystem is gone or `threads` are stopping. Channels
   // that share a gate take turns in waiting; the one that leaves nobody waiting calls `all_busy`
-  // before it handles its request.
+  // before it handles its request. `follower` may be null.
   void Serve(Handler& handler, const WorkerThreads& threads, ReaderGate& gate,
-             const std::function<void()>& all_busy);
+             ClientFollower* follower, const std::function<void()>& all_busy);
 
   Transport::Statistics statistics() const;  // any thread
 
@@ -39,13 +40,17 @@ class DeviceChannel {
         device_(clone_ ? clone_.get() : device),
         request_(std::move(request)),
         answer_(std::move(answer)) {}
-  ssize_t ReadOne(std::span<char> buffer, ReaderGate& gate, bool* last);
+  bool ServeOne(Handler& handler, ReaderGate& gate, ClientFollower* follower,
+                const std::function<void()>& all_busy);
+  bool LeaveGate(ReaderGate& gate);
   void HandleOne(Handler& handler, std::span<const char> request);
 
   Fd clone_;
   int device_;
   PageBuffer request_;
   PageBuffer answer_;
+  ClientFollower::Seat seat_;
+  bool in_gate_ = false;  // has not left it for the request before
   std::atomic<uint64_t> requests_ = 0;
   std::atomic<uint64_t> rejected_ = 0;
 };
@@ -57,13 +62,17 @@ class DeviceTransport : public Transport {
   static constexpr size_t kMostThreads = 64;  // fewer where the process may open few files
 
   static Result<std::unique_ptr<Transport>> Start(int device, const Capabilities& capabilities,
-                                                  Handler& handler, size_t threads);
+                                                  Handler& handler, size_t threads,
+                                                  Following following);
   DeviceTransport(int device, const Capabilities& capabilities, Handler& handler)
       : device_(device), capabilities_(capabilities), handler_(handler) {}
-  ~DeviceTransport() override { threads_.Stop(); }
+  ~DeviceTransport() override { DeviceTransport::Stop(); }
 
   void Wait() override { threads_.Wait(); }
-  void Stop() override { threads_.Stop(); }
+  void Stop() override {
+    if (follower_ != nullptr) follower_->Stop();
+    threads_.Stop();
+  }
   std::string_view name() const override { return "device"; }
   Statistics statistics() const override ABSL_LOCKS_EXCLUDED(mu_);
 
@@ -79,7 +88,8 @@ class DeviceTransport : public Transport {
   mutable absl::Mutex mu_;
   std::vector<std::unique_ptr<DeviceChannel>> channels_ ABSL_GUARDED_BY(mu_);
   ReaderGate gate_;
-  WorkerThreads threads_;  // last: they use the others
+  std::unique_ptr<ClientFollower> follower_;  // null: not possible here
+  WorkerThreads threads_;                     // last: they use the others
 };
 
 }  // namespace agentfs::fuse

@@ -4,7 +4,7 @@
 namespace agentfs::fuse {
 
 void ReaderGate::Enter() {
-  if (readers_.fetch_add(1) < kMostReaders) return;
+  if (readers_.fetch_add(1) < most_.load(std::memory_order_relaxed)) return;
   absl::MutexLock lock(&mu_);
   if (open_) return;
   ++waiting_;
@@ -20,6 +20,13 @@ bool ReaderGate::Leave() {
   absl::MutexLock lock(&mu_);
   if (called_ < waiting_) ++called_;
   return waiting_ == 0;
+}
+
+bool ReaderGate::Widen() {
+  absl::MutexLock lock(&mu_);
+  most_.store(kMostReaders, std::memory_order_relaxed);
+  if (called_ < waiting_) ++called_;
+  return waiting_ > 0 || readers_.load() > 1;
 }
 
 void ReaderGate::Open() {

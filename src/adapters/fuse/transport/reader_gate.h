@@ -24,6 +24,11 @@ class ReaderGate {
   void Enter() ABSL_LOCKS_EXCLUDED(mu_);
   // True: nobody reads or is about to, all are handling requests.
   bool Leave() ABSL_LOCKS_EXCLUDED(mu_);
+  // Nobody else may read from now on: who is in stays in, and those who leave find no room.
+  void Narrow() { most_.store(1, std::memory_order_relaxed); }
+  // A few may read again, and one of those who wait goes. False: nobody waits, and at most one,
+  // who has asked for this or for whom it was asked, is in.
+  bool Widen() ABSL_LOCKS_EXCLUDED(mu_);
   // Lets everybody in from now on: there is nothing more to read.
   void Open() ABSL_LOCKS_EXCLUDED(mu_);
 
@@ -33,6 +38,7 @@ class ReaderGate {
   bool MayGo() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) { return called_ > 0 || open_; }
 
   std::atomic<int> readers_ = 0;
+  std::atomic<int> most_ = kMostReaders;
   absl::Mutex mu_;
   int waiting_ ABSL_GUARDED_BY(mu_) = 0;
   int called_ ABSL_GUARDED_BY(mu_) = 0;  // of those who wait

@@ -35,7 +35,8 @@ Result<std::unique_ptr<Transport>> StartTransport(int device, const Capabilities
     auto rings = UringTransport::Start(device, capabilities, handler, options.threads);
     if (rings.ok()) return rings;
   }
-  return DeviceTransport::Start(device, capabilities, handler, DeviceThreads(options));
+  return DeviceTransport::Start(device, capabilities, handler, DeviceThreads(options),
+                                options.following);
 }
 
 }  // namespace agentfs::fuse

@@ -27,6 +27,7 @@ class Transport {
     // Answers that the kernel did not take: wrong in size or form. The caller saw EIO. Over
     // io_uring the kernel does not tell.
     uint64_t rejected = 0;
+    uint64_t followed = 0;  // requests that were served next to their client (client_follower.h)
   };
 
   virtual ~Transport() = default;  // stops it, as Stop does
@@ -46,9 +47,13 @@ class Transport {
 // (/sys/module/fuse/parameters/enable_uring) and this process may use io_uring.
 bool UringIsAvailable();
 
+// Whether the device's threads run where a lone client runs, if that is possible.
+enum class Following { kIfPossible, kNever };
+
 struct TransportOptions {
   // Threads of the device to begin with; of io_uring: threads of each processor. 0: as is best.
   size_t threads = 0;
+  Following following = Following::kIfPossible;
 };
 
 // Starts what was negotiated: io_uring if the rings can be registered with the kernel, else

@@ -76,7 +76,7 @@ Result<std::unique_ptr<Transport>> UringTransport::Start(int device,
   AGENTFS_ASSIGN(transport->reader_, DeviceChannel::Open(device, capabilities));
   UringTransport* self = transport.get();
   self->threads_.Start("fuse-reader", [self, &handler] {
-    self->reader_->Serve(handler, self->threads_, self->gate_, [] {});
+    self->reader_->Serve(handler, self->threads_, self->gate_, nullptr, [] {});
   });
   // Without all of these it works too: fewer requests of one processor can be blocked.
   static_cast<void>(self->StartWorkers(device, capabilities, handler, plan.further).ok());

@@ -58,5 +58,23 @@ TEST(ReaderGateTest, SomebodyAlwaysReadsWhileThreadsAreLeft) {
   }
 }
 
+TEST(ReaderGateTest, WhileItIsNarrowOneReadsAndOneOfTheRestGoesWhenItIsWideAgain) {
+  ReaderGate gate;
+  gate.Enter();
+  gate.Narrow();
+  std::atomic<bool> entered = false;
+  std::thread other([&] {
+    gate.Enter();
+    entered = true;
+  });
+  while (gate.waiting() < 1) std::this_thread::yield();
+  EXPECT_FALSE(entered.load());
+  EXPECT_TRUE(gate.Widen());
+  other.join();
+  EXPECT_TRUE(entered.load());
+  EXPECT_FALSE(gate.Leave());
+  EXPECT_FALSE(gate.Widen());  // nobody waits
+}
+
 }  // namespace
 }  // namespace agentfs::fuse::test
