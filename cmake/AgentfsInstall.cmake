@@ -64,7 +64,9 @@ set(CPACK_RESOURCE_FILE_LICENSE ${CMAKE_SOURCE_DIR}/LICENSE)
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_SECTION utils)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
-set(CPACK_DEBIAN_PACKAGE_DEPENDS "bubblewrap, fuse3")
+get_property(lazy_packages GLOBAL PROPERTY AGENTFS_LAZY_PACKAGES)
+list(JOIN lazy_packages ", " lazy_packages)
+set(CPACK_DEBIAN_PACKAGE_DEPENDS "bubblewrap, fuse3, ${lazy_packages}")
 set(CPACK_DEBIAN_PACKAGE_DESCRIPTION "${CPACK_PACKAGE_DESCRIPTION_SUMMARY}
  An agent gets a view of a real directory that it can read and change without
  consequences. Every change lands in a branch; the person decides what is

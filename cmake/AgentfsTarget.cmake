@@ -43,6 +43,22 @@ function(agentfs_library name)
   target_link_libraries(${name} PUBLIC agentfs_flags ${ARG_DEPENDS})
 endfunction()
 
+# A library that TARGET loads when it first calls it (src/sys/lazy_library.h): NAME becomes the name
+# to load it by, and the Debian package depends on the package that has it.
+function(agentfs_lazy_library target name file includes)
+  execute_process(COMMAND ${CMAKE_READELF} -d ${file} OUTPUT_VARIABLE dynamic COMMAND_ERROR_IS_FATAL ANY)
+  if(NOT dynamic MATCHES "SONAME[^[]*\\[([^]]+)\\]")
+    message(FATAL_ERROR "${file} has no name to load it by")
+  endif()
+  target_compile_definitions(${target} PRIVATE ${name}="${CMAKE_MATCH_1}")
+  target_include_directories(${target} SYSTEM PRIVATE ${includes})
+  get_filename_component(real ${file} REALPATH)
+  execute_process(COMMAND dpkg-query -S ${real} OUTPUT_VARIABLE owner ERROR_QUIET RESULT_VARIABLE failed)
+  if(NOT failed AND owner MATCHES "^([^:]+):")
+    set_property(GLOBAL APPEND PROPERTY AGENTFS_LAZY_PACKAGES ${CMAKE_MATCH_1})
+  endif()
+endfunction()
+
 function(agentfs_test name)
   cmake_parse_arguments(ARG "BY_CASE" "TIMEOUT" "SOURCES;DEPENDS;LABELS" ${ARGN})
   if(NOT ARG_TIMEOUT)

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workspace/text_lines.h"
 
-#include <git2.h>
-
 #include <memory>
+
+#include "workspace/lazy_git.h"
 
 namespace agentfs {
 namespace {
@@ -11,10 +11,10 @@ namespace {
 // How far git looks for a byte that text does not have.
 constexpr size_t kProbe = 8000;
 
-void StartLibrary() { [[maybe_unused]] static const int started = ::git_libgit2_init(); }
+void StartLibrary() { [[maybe_unused]] static const int started = git_libgit2_init(); }
 
 Error LibraryError() {
-  const git_error* last = ::git_error_last();
+  const git_error* last = git_error_last();
   return Error(ENOMEM, std::string("libgit2: ") + (last ? last->message : "failed"));
 }
 
@@ -70,13 +70,14 @@ Result<void> DiffLines(std::string_view before, std::string_view after, const Pa
   git_diff_options options = GIT_DIFF_OPTIONS_INIT;
   options.flags = GIT_DIFF_FORCE_TEXT;
   git_patch* made = nullptr;
-  if (::git_patch_from_buffers(&made, before.data(), before.size(), nullptr, after.data(),
-                               after.size(), nullptr, &options) != 0) {
+  if (git_patch_from_buffers(&made, before.data(), before.size(), nullptr, after.data(),
+                             after.size(), nullptr, &options) != 0) {
     return LibraryError();
   }
-  const std::unique_ptr<git_patch, void (*)(git_patch*)> patch(made, ::git_patch_free);
+  const std::unique_ptr<git_patch, void (*)(git_patch*)> patch(
+      made, [](git_patch* each) { git_patch_free(each); });
   Output output{sink, Ok()};
-  const int printed = ::git_patch_print(patch.get(), Print, &output);
+  const int printed = git_patch_print(patch.get(), Print, &output);
   AGENTFS_TRY(output.outcome);
   return printed == 0 ? Ok() : Result<void>(LibraryError());
 }
@@ -87,10 +88,10 @@ Result<std::optional<std::string>> MergeLines(std::string_view ancestor, std::st
   const git_merge_file_input base = Input(ancestor), left = Input(ours), right = Input(theirs);
   git_merge_file_options options = GIT_MERGE_FILE_OPTIONS_INIT;
   git_merge_file_result merged = {};
-  if (::git_merge_file(&merged, &base, &left, &right, &options) != 0) return LibraryError();
+  if (git_merge_file(&merged, &base, &left, &right, &options) != 0) return LibraryError();
   std::optional<std::string> text;
   if (merged.automergeable != 0) text = std::string(merged.ptr ? merged.ptr : "", merged.len);
-  ::git_merge_file_result_free(&merged);
+  git_merge_file_result_free(&merged);
   return text;
 }
 

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // LoadTree: reads an archive, entry by entry, into a TreeBuilder, which trusts nothing.
-#include <archive.h>
-#include <archive_entry.h>
 
 #include <algorithm>
 #include <memory>
@@ -11,6 +9,7 @@
 #include "agentfs/files.h"
 #include "core/files/archive_names.h"
 #include "core/files/archive_stream.h"
+#include "core/files/lazy_archive.h"
 #include "core/files/replace_tree.h"
 #include "core/files/tree_builder.h"
 #include "core/files/tree_walker.h"

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <absl/container/flat_hash_map.h>
-#include <archive.h>
-#include <archive_entry.h>
+
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
@@ -14,6 +13,7 @@
 #include "core/files/archive_names.h"
 #include "core/files/archive_stream.h"
 #include "core/files/extents.h"
+#include "core/files/lazy_archive.h"
 #include "core/files/node_metadata.h"
 #include "core/files/tree_walker.h"
 
