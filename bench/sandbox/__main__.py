@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How long `agentfs run -- true` takes on a workspace of 10,000 files.
+"""How long `agentfs run -- true` and `agentfs exec -- true` take on a workspace of 10,000 files.
 
-usage: python3 -B bench/sandbox [--agentfs PROGRAM] [--times N]
+usage: python3 -B bench/sandbox [--agentfs PROGRAM] [--times N] [--files N] [--only exec]
 
 Prints medians, in milliseconds: with a server that is there (warm), with none (cold), in a new
-branch each time, and, for comparison, of bubblewrap alone.
+branch each time, with a checkpoint that is really taken, since something was changed before, and,
+for comparison, of bubblewrap alone. The cases take turns.
 """
 import argparse
 import os
@@ -14,13 +15,13 @@ import subprocess
 import tempfile
 import time
 
-FILES, DIRECTORIES = 10_000, 100
+DIRECTORIES = 100
 
 
-def fill(directory):
+def fill(directory, files):
     for d in range(DIRECTORIES):
         os.mkdir(f"{directory}/d{d}")
-        for f in range(FILES // DIRECTORIES):
+        for f in range(files // DIRECTORIES):
             with open(f"{directory}/d{d}/f{f}", "w", encoding="ascii") as file:
                 file.write(f"{d} {f}\n" * 20)
 
@@ -32,19 +33,12 @@ def milliseconds(command, **options):
     return (time.monotonic() - start) * 1000
 
 
-def median(times, prepare, command, **options):
-    values = []
-    for n in range(times):
-        prepare()
-        words = [word.replace("%", str(n)) for word in command]
-        values.append(milliseconds(words, **options))
-    return statistics.median(values), max(values)
-
-
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--agentfs", default="build/release/bin/agentfs")
     parser.add_argument("--times", type=int, default=25)
+    parser.add_argument("--files", type=int, default=10_000)
+    parser.add_argument("--only", default="", help="cases whose names have this in them")
     arguments = parser.parse_args()
     program = os.path.abspath(arguments.agentfs)
     scratch = tempfile.mkdtemp(prefix="agentfs-bench-")
@@ -53,7 +47,7 @@ def main():
             os.mkdir(f"{scratch}/{name}", 0o700)
         options = {"cwd": f"{scratch}/ws",
                    "env": dict(os.environ, XDG_RUNTIME_DIR=f"{scratch}/runtime")}
-        fill(options["cwd"])
+        fill(options["cwd"], arguments.files)
         milliseconds([program, "init"], **options)
 
         def end():
@@ -62,7 +56,12 @@ def main():
         def nothing():
             pass
 
+        def change():
+            milliseconds([program, "exec", "--checkpoint", "never", "--shell", "echo $$ > f"],
+                         **options)
+
         run = [program, "run"]
+        execute = [program, "--json", "exec"]
         cases = {
             "bubblewrap alone": (nothing, ["bwrap", "--ro-bind", "/", "/", "--dev", "/dev",
                                            "--proc", "/proc", "--unshare-pid", "true"]),
@@ -71,11 +70,23 @@ def main():
             "agentfs run, warm, that reads every file":
                 (nothing, [*run, "--", "sh", "-c", "cat */* > /dev/null"]),
             "agentfs run, warm, new branch": (nothing, [*run, "--branch", "b%", "--", "true"]),
+            "the program alone (agentfs version)": (nothing, [program, "version"]),
+            "agentfs exec, warm": (nothing, [*execute, "--", "true"]),
+            "agentfs exec, after a change, no checkpoint":
+                (change, [*execute, "--checkpoint", "never", "--", "true"]),
+            "agentfs exec, after a change, checkpoint":
+                (change, [*execute, "--checkpoint", "always", "--", "true"]),
         }
-        print(f"{'':44}{'median':>8}{'most':>8}")
-        for name, (prepare, command) in cases.items():
-            value, most = median(arguments.times, prepare, command, **options)
-            print(f"{name:44}{value:8.1f}{most:8.1f}")
+        cases = {name: case for name, case in cases.items() if arguments.only in name}
+        values = {name: [] for name in cases}
+        for n in range(arguments.times):
+            for name, (prepare, command) in cases.items():
+                prepare()
+                values[name].append(milliseconds([word.replace("%", str(n)) for word in command],
+                                                 **options))
+        print(f"{'':44}{'median':>8}{'least':>8}{'most':>8}")
+        for name, each in values.items():
+            print(f"{name:44}{statistics.median(each):8.1f}{min(each):8.1f}{max(each):8.1f}")
         end()
     finally:
         shutil.rmtree(scratch, ignore_errors=True)

@@ -142,9 +142,11 @@ ExecutionEnvelope WithoutWorkspace(const ExecCommand& command, const Error& erro
   envelope.request.argv = command.argv;
   envelope.request.shell = command.shell;
   if (command.branch) envelope.request.branch = *command.branch;
-  const bool absent = error.code() == ENOENT;
-  envelope.error = ExecutionFailure{absent ? "workspace_not_found" : "workspace_failed",
-                                    error.message(), std::string(error.remedy()), error.code()};
+  const char* code = error.code() == ENOENT  ? "workspace_not_found"
+                     : error.code() == EPERM ? "inside_sandbox"
+                                             : "workspace_failed";
+  envelope.error =
+      ExecutionFailure{code, error.message(), std::string(error.remedy()), error.code()};
   return envelope;
 }
 

@@ -3,7 +3,6 @@
 // exec --output: what a command has written, all of it.
 #include <fcntl.h>
 
-#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "agentfs/exec_log.h"
@@ -12,6 +11,7 @@
 #include "cli/session.h"
 #include "exec/json_bytes.h"
 #include "sys/fd.h"
+#include "workspace/kept_outputs.h"
 
 namespace agentfs::cli {
 namespace {
@@ -41,7 +41,9 @@ Result<int> RunExecOutput(Context& context, const ExecCommand& command) {
     return Error(ENOENT, "exec " + id + ": nothing of what it wrote was kept");
   }
   if (details.contains(name + "_kept")) {
-    AGENTFS_TRY(PrintFile(context, session->workspace().layout.outputs + "/" + id + "." + name));
+    const auto stream = command.show_error ? OutputOf::kErr : OutputOf::kOut;
+    AGENTFS_TRY(
+        PrintFile(context, KeptOutput(session->workspace().layout, *command.output, stream)));
   } else {
     AGENTFS_TRY(context.Print(GetBytes(details, name)));
   }

@@ -136,6 +136,7 @@ OpenWorkspace::~OpenWorkspace() = default;
 void OpenWorkspace::AttachServer(control::MountHost& mounts, control::EventHub& events,
                                  control::ChangeEvents& changes) {
   operations_ = std::make_unique<control::Operations>(volume(), &mounts, &events);
+  executions_ = std::make_unique<control::Executions>(*operations_, workspace_.layout.outputs);
   changes_ = &changes;
 }
 

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "adapters/control/change_events.h"
+#include "adapters/control/executions.h"
 #include "adapters/control/operations.h"
 #include "agentfs/volume.h"
 #include "workspace/workspace.h"
@@ -39,6 +40,8 @@ class OpenWorkspace {
   // Before anybody else uses it: operations take the server's mounts and subscribers into account.
   void AttachServer(control::MountHost& mounts, control::EventHub& events,
                     control::ChangeEvents& changes);
+  // In a server: what commands are run through. Else null.
+  control::Executions* executions() { return executions_.get(); }
   // In a server: while the value lives, changes of the branch are events. Else null.
   std::shared_ptr<void> WatchBranch(const std::string& branch, std::shared_ptr<FileSystem> view);
   // Around what is done in a server's workspace: what programs have written through mounts is in
@@ -62,6 +65,7 @@ class OpenWorkspace {
   std::optional<WorkspaceLock> lock_;
   std::unique_ptr<Volume> volume_;
   std::unique_ptr<control::Operations> operations_;
+  std::unique_ptr<control::Executions> executions_;
   control::ChangeEvents* changes_ = nullptr;
   bool created_ = false;
 };

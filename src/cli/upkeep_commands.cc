@@ -7,6 +7,7 @@
 #include "cli/commands.h"
 #include "cli/context.h"
 #include "cli/session.h"
+#include "workspace/kept_outputs.h"
 
 namespace agentfs::cli {
 namespace {
@@ -53,7 +54,10 @@ Result<int> RunGc(Context& context) {
   AGENTFS_ASSIGN(auto session, Session::Open(context, Access::kWrite));
   auto collected = session->volume().CollectGarbage();
   if (!collected.ok()) return collected.error().WithContext("gc");
-  const GcReport report = *collected;
+  GcReport report = *collected;
+  AGENTFS_ASSIGN(const uint64_t outputs,
+                 RemoveLostOutputs(session->volume(), session->workspace().layout));
+  report.bytes_reclaimed += outputs;
   AGENTFS_TRY(session->Close());
   if (context.json) {
     AGENTFS_TRY(context.PrintJson({{"layers_removed", report.layers_removed},

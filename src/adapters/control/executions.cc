@@ -146,8 +146,9 @@ Result<ExecutionSummary> Executions::End(const ExecutionEnd& end, uint64_t conne
     live_.erase(connection);
   }
   operations_.EndRun(connection);
+  const bool lost = changes.code() == ENOENT;  // somebody has deleted the point
   const bool changed = !changes.ok() || !changes->empty();
-  if (!live.keep_nothing && (live.always || changed)) {
+  if (!lost && !live.keep_nothing && (live.always || changed)) {
     summary.checkpoint = live.point;
   } else {
     DropPoint(live);
@@ -157,8 +158,7 @@ Result<ExecutionSummary> Executions::End(const ExecutionEnd& end, uint64_t conne
   ended.signal = end.signal;
   ended.details = end.details;
   AGENTFS_TRY(EndExec(operations_.volume(), live.exec, ended));
-  // Somebody has deleted what it could be compared with.
-  if (!changes.ok() && changes.code() != ENOENT) return changes.error();
+  if (!changes.ok() && !lost) return changes.error();
   return summary;
 }
 

@@ -80,15 +80,13 @@ Result<void> Server::Listen() {
   workspace_->AttachServer(mounts_, events_, changes_);
   service_ =
       std::make_unique<control::ControlService>(workspace_->operations(), this, AGENTFS_VERSION);
-  executions_ = std::make_unique<control::Executions>(workspace_->operations(),
-                                                      workspace_->workspace().layout.outputs);
-  service_->SetExecutions(*executions_);
+  service_->SetExecutions(*workspace_->executions());
   mounts_.SetControl([this](const fuse::ControlCaller& caller, std::string_view request) {
     return AnswerInside(caller, request);
   });
   control::SocketServer::Options options;
   options.disconnected = [this](uint64_t connection) {
-    executions_->Abandon(connection);
+    workspace_->executions()->Abandon(connection);
     mounts_.EndHeldBy(connection);
   };
   options.unused = [this] {

@@ -55,7 +55,6 @@ class Server final : public control::ServiceHost {
   control::EventHub events_;
   control::ChangeEvents changes_{events_};
   LiveMounts mounts_;
-  std::unique_ptr<control::Executions> executions_;
   std::unique_ptr<control::ControlService> service_;
   std::unique_ptr<control::SocketServer> socket_;
   // How long it stays when nobody uses it.
