@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "agentfs/change_observer.h"
+#include "agentfs/op_log.h"
 #include "agentfs/result.h"
 #include "agentfs/store.h"
 #include "agentfs/types.h"
@@ -212,6 +213,13 @@ class FileSystem {
   virtual void AddHostWriter(std::weak_ptr<HostWriter> /*writer*/) {}
 
   virtual Result<FsStats> StatFs() = 0;
+
+  // ---- for the op log, which not every filesystem has
+  // Somebody was refused what they asked for.
+  virtual void NoteDenied(const Caller& /*caller*/, const DeniedOp& /*denied*/) {}
+  // A file was opened; 0, or what NoteClosed is to be called with once it is closed.
+  virtual uint64_t NoteOpened(const Caller& /*caller*/, Node& /*node*/) { return 0; }
+  virtual void NoteClosed(uint64_t /*token*/, uint64_t /*bytes_read*/, uint64_t /*bytes*/) {}
 
   // Each waits for the operations under way; the observer is not called after its removal.
   virtual void AddObserver(ChangeObserver& observer) = 0;

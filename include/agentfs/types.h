@@ -66,7 +66,9 @@ struct Caller {
   uint32_t gid = 0;
   std::span<const uint32_t> groups = {};  // supplementary; the caller keeps them alive
   uint32_t umask = 022;
-  uint32_t pid = 0;
+  uint32_t pid = 0;  // perhaps of a thread; 0: this process itself, or not known
+  // What is written was in the kernel's pages (a shared mapping): it does not say whose it is.
+  bool written_back = false;
   uint64_t origin = 0;  // told to observers of the change, so that they know their own
   // Somebody who knows more (a kernel, which knows all groups and capabilities) has checked that
   // the operation is permitted, and says with `clears_set_id` whether a change of content takes the

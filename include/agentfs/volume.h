@@ -15,6 +15,7 @@
 #include "agentfs/blob_store.h"
 #include "agentfs/filesystem.h"
 #include "agentfs/ids.h"
+#include "agentfs/op_log.h"
 #include "agentfs/result.h"
 #include "agentfs/store.h"
 
@@ -46,6 +47,7 @@ struct VolumeOptions {
   bool watch_base = false;  // observers of views hear of changes of the base
   Limits limits;
   CopyUpPolicy copy_up;
+  AuditOptions audit;
   // Everything in the store's tables, nothing in the blob store.
   bool single_file = false;
   // For a new volume without a base: what `main` writes before its first snapshot is what "base"
@@ -211,6 +213,15 @@ class Volume {
   virtual Result<void> ScanRecords(const ScanRange& range, const Store::Visitor& visit) = 0;
   // An id that no row of exec_rows or call_rows ever had; 0 for other tables.
   virtual uint64_t NextRecord(TableId table) = 0;
+  // Who knows callers; before the first view is opened.
+  virtual void SetProcessSource(std::shared_ptr<ProcessSource> source) = 0;
+  // As the options say.
+  virtual AuditLevel GetAuditLevel() const = 0;
+  // An exec says that it is to be recorded, whatever the options say.
+  virtual void StartRecording() = 0;
+  // Rows of the op log before this one go; PruneOps finds out which. They have gone when it
+  // returns.
+  virtual Result<void> DropOpsBefore(uint64_t op) = 0;
 
   // Commits everything pending.
   virtual Result<void> Flush(Durability durability) = 0;

@@ -3,6 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "agentfs/exec_log.h"
 #include "cli/change_report.h"
 #include "cli/commands.h"
 #include "cli/context.h"
@@ -144,17 +145,38 @@ Result<int> ApplyPlanned(const Context& context, Applier& applier, const ApplyCo
   return kDone;
 }
 
+ExecStart StartOf(const Context& context, const ApplyCommand& command, uint64_t snapshot) {
+  ExecStart start;
+  start.kind = exec_kinds::kApply;
+  start.command = {"agentfs", "apply"};
+  if (command.branch != kMainBranch) {
+    start.command.insert(start.command.end(), {"--branch", command.branch});
+  }
+  if (command.merge) start.command.push_back("--merge");
+  if (command.force) start.command.push_back("--force");
+  start.command.insert(start.command.end(), command.paths.begin(), command.paths.end());
+  start.directory = context.directory;
+  start.branch = command.branch;
+  start.snapshot = snapshot;
+  start.uid = context.identity.uid;
+  return start;
+}
+
 Result<int> ApplyBranch(Context& context, Session& session, Applier& applier,
                         const ApplyCommand& command, const ApplyOptions& options) {
   // The state that is applied must not change while it is.
   AGENTFS_ASSIGN(
       const SnapshotInfo snapshot,
       session.volume().CreateSnapshot(command.branch, "", "before apply", Durability::kNone));
+  AGENTFS_ASSIGN(const uint64_t exec,
+                 BeginExec(session.volume(), StartOf(context, command, snapshot.number)));
   bool applied = false;
   auto status = [&]() -> Result<int> {
     AGENTFS_ASSIGN(const ApplyPlan plan, applier.Plan(snapshot.name, options));
     return ApplyPlanned(context, applier, command, plan, &applied);
   }();
+  const int ended = status.ok() ? *status : StatusOf(status.error());
+  AGENTFS_TRY(EndExec(session.volume(), exec, {.status = ended}));
   if (!applied) AGENTFS_TRY(session.volume().DeleteSnapshot(snapshot.name));
   return status;
 }

@@ -130,6 +130,7 @@ void Build(CLI::App& app, Context& context) {
   AddApply(app, context);
   AddBackwards(app, context);
   AddLog(app, context);
+  AddAudit(app, context);
   AddPolicy(app, context);
   AddExport(app, context);
   AddImport(app, context);

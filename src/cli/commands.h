@@ -56,6 +56,19 @@ struct LogCommand {
 };
 Result<int> RunLog(Context& context, const LogCommand& command);
 
+struct AuditCommand {
+  std::string path, op, since;
+  std::optional<uint64_t> exec;
+  uint64_t limit = 1000;
+};
+Result<int> RunAudit(Context& context, const AuditCommand& command);
+Result<int> RunAuditExport(Context& context, const AuditCommand& command);
+struct AuditPrune {
+  std::string before;
+  std::optional<uint64_t> keep;
+};
+Result<int> RunAuditPrune(Context& context, const AuditPrune& command);
+
 struct ApplyCommand {
   std::string branch;
   std::vector<std::string> paths;
@@ -110,6 +123,7 @@ struct RunCommand {
   std::string branch = std::string(kMainBranch);
   std::vector<std::string> cow, allow, hide;
   bool no_net = false, apply = false, discard = false;
+  std::string audit;  // empty: as the workspace is set
   std::vector<std::string> command;
 };
 Result<int> RunRun(Context& context, const RunCommand& command);

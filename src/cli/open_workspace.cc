@@ -9,6 +9,7 @@
 #include "adapters/fuse/transport/mount_point.h"
 #include "agentfs/base_fs.h"
 #include "agentfs/blob_store.h"
+#include "agentfs/exec_log.h"
 #include "agentfs/stores.h"
 #include "base/environment.h"
 #include "cli/context.h"
@@ -128,7 +129,9 @@ Result<void> OpenWorkspace::OpenVolume(Missing missing) {
   auto volume = Volume::Open(std::move(store), std::move(blobs), std::move(base), volume_options);
   if (!volume.ok()) return volume.error().WithContext(layout.database);
   volume_ = std::move(volume).value();
-  return Ok();
+  processes_ = std::make_shared<ProcessTracker>(volume_options.audit.level);
+  volume_->SetProcessSource(processes_);
+  return EndLostExecs(*volume_);
 }
 
 OpenWorkspace::~OpenWorkspace() = default;

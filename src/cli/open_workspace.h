@@ -10,6 +10,7 @@
 #include "adapters/control/executions.h"
 #include "adapters/control/operations.h"
 #include "agentfs/volume.h"
+#include "sys/process_tracker.h"
 #include "workspace/workspace.h"
 
 namespace agentfs::cli {
@@ -48,6 +49,8 @@ class OpenWorkspace {
   // the views; what was changed in views shows in the mounts, and subscribers have heard of it.
   void Settle();
   void Publish();
+  // Who knows whose operations are recorded.
+  ProcessTracker& processes() { return *processes_; }
   // Whether opening made the database.
   bool created() const { return created_; }
 
@@ -63,6 +66,7 @@ class OpenWorkspace {
 
   const Workspace workspace_;
   std::optional<WorkspaceLock> lock_;
+  std::shared_ptr<ProcessTracker> processes_;
   std::unique_ptr<Volume> volume_;
   std::unique_ptr<control::Operations> operations_;
   std::unique_ptr<control::Executions> executions_;

@@ -42,8 +42,26 @@ std::vector<std::string> Absolute(const std::vector<std::string>& paths) {
   return all;
 }
 
+std::string CurrentDirectory() {
+  std::error_code ignored;
+  return std::filesystem::current_path(ignored);
+}
+
+// JSON has no other bytes.
+std::vector<std::string> Utf8(std::vector<std::string> words) {
+  for (std::string& word : words) {
+    word = Json::parse(Json(word).dump(-1, ' ', false, Json::error_handler_t::replace))
+               .get<std::string>();
+  }
+  return words;
+}
+
 Result<control::RunState> Begin(control::ControlClient& client, const RunCommand& command) {
-  AGENTFS_ASSIGN(const Json begun, client.Call("run.begin", {{"branch", command.branch}},
+  AGENTFS_ASSIGN(const Json begun, client.Call("run.begin",
+                                               {{"branch", command.branch},
+                                                {"argv", Utf8(command.command)},
+                                                {"directory", CurrentDirectory()},
+                                                {"audit", command.audit}},
                                                CommandText(ExecStart{.command = command.command})));
   if (begun.value("uid", uint32_t{0}) != ::geteuid()) {
     return Error(EACCES, "the workspace is served for another user", "run it as that user");
@@ -54,7 +72,18 @@ Result<control::RunState> Begin(control::ControlClient& client, const RunCommand
   run.checkpoint = begun.value("checkpoint", std::string());
   run.session = begun.value("session", std::string());
   run.namespaces_of = begun.value("namespaces_of", uint32_t{0});
+  run.exec = begun.value("exec", uint64_t{0});
   return run;
+}
+
+void End(control::ControlClient& client, const control::RunState& run, int status) {
+  constexpr int kEndedBySignal = 128;
+  const uint32_t signal =
+      status > kEndedBySignal ? static_cast<uint32_t>(status - kEndedBySignal) : 0;
+  // The run itself went well: if the server has gone, what follows says so.
+  (void)client.Call(
+      "run.end",
+      {{"exec", run.exec}, {"status", static_cast<uint32_t>(status)}, {"signal", signal}});
 }
 
 Result<int> RunInside(const Workspace& workspace, const RunCommand& asked,
@@ -64,9 +93,9 @@ Result<int> RunInside(const Workspace& workspace, const RunCommand& asked,
   wish.command = asked.command;
   wish.rules = {Absolute(asked.cow), Absolute(asked.allow), Absolute(asked.hide), !asked.no_net};
   wish.directory = std::filesystem::current_path(ignored);
-  AGENTFS_ASSIGN(
-      const SandboxedCommand command,
-      SetUpSandbox(workspace, {run.branch, run.session, run.namespaces_of}, bubblewrap, wish));
+  AGENTFS_ASSIGN(const SandboxedCommand command,
+                 SetUpSandbox(workspace, {run.branch, run.session, run.namespaces_of, run.exec},
+                              bubblewrap, wish));
   return RunSandboxed(command);
 }
 
@@ -103,6 +132,7 @@ Result<int> RunRun(Context& context, const RunCommand& command) {
   AGENTFS_ASSIGN(auto client, ConnectOrStart(workspace));
   AGENTFS_ASSIGN(const control::RunState run, Begin(client, command));
   AGENTFS_ASSIGN(const int status, RunInside(workspace, command, run, bubblewrap));
+  End(client, run, status);
   auto concluded = Conclude(context, client, command, run);
   if (concluded.code() == ECONNRESET) {
     return Error(EIO, "the workspace's server ended while the command ran",

@@ -152,15 +152,16 @@ Result<void> ListExecs(Volume& volume, const std::function<Visit(const ExecRecor
 }
 
 Result<void> EndLostExecs(Volume& volume) {
-  std::vector<ExecRecord> lost;
-  AGENTFS_TRY(ListExecs(volume, [&](const ExecRecord& record) {
-    if (record.end_ns == 0) lost.push_back(record);
+  std::vector<uint64_t> lost;
+  const ScanRange range{.table = tables::kExecs, .blobs = BlobAccess::kInPieces};
+  AGENTFS_TRY(volume.ScanRecords(range, [&](const RowView& row) {
+    ExecRecord record;
+    if (DecodeExec(row.key, row.value, {}, &record) && record.end_ns == 0) {
+      lost.push_back(record.id);
+    }
     return Visit::kContinue;
   }));
-  for (ExecRecord& record : lost) {
-    Finish(record, {.status = kExecLost});
-    AGENTFS_TRY(PutExec(volume, record));
-  }
+  for (uint64_t id : lost) AGENTFS_TRY(EndExec(volume, id, {.status = kExecLost}));
   return Ok();
 }
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "core/attached_note.h"
 #include "core/file_io.h"
 #include "store/schema.h"
 #include "sys/fd.h"
@@ -123,6 +124,7 @@ Result<void> FileIo::TakeLocked(const Caller& caller, ViewNode& node, const Host
     nodes_.SetSize(node, size);
     if (from.modified) node.mtime = node.ctime = *from.modified;
     nodes_.PutNode(change, node);
+    RecordAttached(change, node);
     return Ok();
   }
 }

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "core/attached_note.h"
 #include "core/file_io.h"
 #include "core/permissions.h"
 #include "store/schema.h"
@@ -17,6 +18,7 @@ void FileIo::Finish(Journal::Change& change, ViewNode& node, uint64_t size,
   nodes_.SetSize(node, size);
   with();
   nodes_.PutNode(change, node);
+  RecordAttached(change, node);
 }
 
 Result<void> FileIo::DetachLocked(ViewNode& node) {

@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "base/clock.h"
+#include "core/attached_note.h"
 #include "core/file_io.h"
 #include "core/permissions.h"
 #include "store/schema.h"
@@ -77,6 +78,7 @@ void FileIo::Written(Journal::Change& change, const Caller& caller, ViewNode& no
   if (caller.ClearsSetId()) ClearSetIdBits(caller, node);
   node.mtime = node.ctime = Now();
   nodes_.PutNode(change, node);
+  RecordAttached(change, node);
 }
 
 // ---- chunks

@@ -92,6 +92,17 @@ void Journal::Change::ObjectWritten(std::shared_ptr<BlobObject> object, Pages pa
   if (objects.empty() || objects.back() != object) objects.push_back(std::move(object));
 }
 
+void Journal::Change::Record(OpEvent event) {
+  const uint64_t bytes = sizeof event + event.name.size() + event.name2.size();
+  {
+    absl::MutexLock lock(&journal_.append_mu_);
+    journal_.current_->ops.Add(std::move(event));
+    journal_.current_->batch.bytes += bytes;
+  }
+  journal_.pending_bytes_.fetch_add(bytes, std::memory_order_relaxed);
+  journal_.MarkDirty();
+}
+
 void Journal::Change::AfterCommit(std::function<void()> work) {
   {
     absl::MutexLock lock(&journal_.append_mu_);
@@ -213,6 +224,7 @@ void Journal::Cycle(Durability durability) {
   std::unique_ptr<Pending> pending;
   try {
     pending = Cut();
+    MakeOpRows(*pending);
     if (hooks_.has_work && hooks_.has_work()) MarkDirty();
   } catch (const std::bad_alloc&) {
     return Failed(std::move(pending), Error(ENOMEM));
@@ -247,6 +259,14 @@ std::unique_ptr<Journal::Pending> Journal::Cut() {
   dirty_.store(false);
   std::swap(next, current_);
   return next;
+}
+
+// The rows take memory too, until they are committed.
+void Journal::MakeOpRows(Pending& pending) {
+  if (!hooks_.after_cut) return;
+  const uint64_t before = pending.batch.bytes;
+  hooks_.after_cut(pending.ops, pending.batch);
+  pending_bytes_.fetch_add(pending.batch.bytes - before, std::memory_order_relaxed);
 }
 
 // A row must not be on the disk before the pages that it maps, and a row that nobody has synced

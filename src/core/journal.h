@@ -21,6 +21,7 @@
 #include "agentfs/store.h"
 #include "base/sharded_mutex.h"
 #include "core/node.h"
+#include "core/op_events.h"
 
 namespace agentfs {
 
@@ -44,6 +45,8 @@ class Journal {
     std::function<void()> after_commit;
     // Whether `before_seal` would have something to do.
     std::function<bool()> has_work;
+    // With the batch just cut and what its changes have recorded, of which it makes rows.
+    std::function<void(OpEvents&, Batch&)> after_cut;
   };
   Journal(Store& store, const Options& options, Hooks hooks);
   ~Journal();  // commits what is pending, unsynced, if it can
@@ -72,6 +75,8 @@ class Journal {
     // The same for a record of `node`, which stays in memory until the batch is committed.
     Mutation* PutPinned(ViewNode& node, TableId table, std::string_view key,
                         std::string_view value);
+    // Goes to the op log with this change. What the event refers to is copied.
+    void Record(OpEvent event);
     // The object has writes that a synced commit must make durable. With kMapped the batch has
     // rows that map what was not mapped before: on a durable store the object is synced before the
     // batch is committed, so that no row is ever on the disk before the pages that it maps.
@@ -135,6 +140,7 @@ class Journal {
     Batch batch;
     std::vector<NodePin> pins;
     std::vector<std::shared_ptr<BlobObject>> mapped, overwritten;  // objects
+    OpEvents ops;
     bool must_sync = false;
     std::vector<std::function<void()>> after_commit;
     bool empty() const { return batch.empty() && after_commit.empty(); }
@@ -151,6 +157,7 @@ class Journal {
   // False: the batch stays pending.
   bool TryCommit(std::unique_ptr<Pending> pending, Durability durability);
   std::unique_ptr<Pending> Cut();
+  void MakeOpRows(Pending& pending);
   Result<void> Commit(Pending& pending, Durability durability);
   Result<void> SyncObjects(Pending& pending, Durability durability);
   void Succeeded(std::unique_ptr<Pending> pending, Durability durability);

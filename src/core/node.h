@@ -5,6 +5,7 @@
 #pragma once
 
 #include <sys/stat.h>
+#include <atomic>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -145,6 +146,7 @@ class ViewNode final : public Node {
   bool anchored = false;      // its name is an entry of the layers', not only the base's
   bool has_original = false;  // a row keeps what the base had in its place (core/originals.cc)
   ContentKind kind = ContentKind::kNone;
+  std::atomic<uint16_t> named{0};  // OpRecorder::generation, if the op log knows its name
   uint32_t mode = 0, uid = 0, gid = 0, nlink = 0;
   uint32_t rdev = 0;
   Timestamp atime, mtime, ctime, btime;

@@ -80,17 +80,24 @@ class View final : public FileSystem {
   // Before the branch is sealed.
   void SettleHostWriters() ABSL_LOCKS_EXCLUDED(writers_mu_);
 
+  void NoteDenied(const Caller&, const DeniedOp& denied) override;
+  uint64_t NoteOpened(const Caller&, Node& node) override;
+  void NoteClosed(uint64_t token, uint64_t bytes_read, uint64_t bytes) override;
+
   void AddObserver(ChangeObserver& observer) override;
   void RemoveObserver(ChangeObserver& observer) override;
   bool ObserversHearAll() const override;
 
   // ---- for the volume
   ViewNodes& nodes() { return nodes_; }
+  // Before it is used: whose view this is, for the op log.
+  void SetBranch(std::string branch);
   // Runs `change` while no operation is under way.
   void WithoutOperations(const std::function<void()>& change);
   // Within WithoutOperations: from now on this is the view of `layer`.
   void Reset(Layer* layer, uint64_t batch) ABSL_NO_THREAD_SAFETY_ANALYSIS {
     nodes_.Reset(layer, batch);
+    NoteRestored();
     Notify({.kind = ChangeEvent::Kind::kReset});
   }
   void Tell(const ChangeEvent& event);
@@ -159,6 +166,17 @@ class View final : public FileSystem {
   void DropLink(Journal::Change& change, ViewNode& node, const Timestamp& now);
   void TouchDirectory(Journal::Change& change, ViewNode& directory, const Timestamp& now);
 
+  // ---- view_note.cc
+  // What is to be recorded of the operation under way.
+  class Note;
+  // The op log learns what the node is called, if it does not know. Takes nodes' locks.
+  void EnsureNamed(ViewNode& node);
+  // The same for who has just come by the name.
+  void NoteName(ViewNode& node, ViewNode& parent, std::string_view name);
+  void RecordDenied(const Caller& caller, const DeniedOp& denied);
+  void NoteRestored();
+  OpRecorder& recorder() { return nodes_.volume().ops; }
+
   // ---- view_anchor.cc
   class Anchor;
   void AnchorName(ViewNode& node);
@@ -217,17 +235,17 @@ class View final : public FileSystem {
     std::vector<NodeId> ancestors = {};  // of the parent, itself among them; if the parents differ
   };
   Result<NodeRef> NodeOfSide(const RenameSide& side, ViewNode& other_parent);
-  Result<void> RenameLocked(const Caller&, RenameSide& from, RenameSide& to, RenameMode mode)
-      ABSL_SHARED_LOCKS_REQUIRED(operations_);
+  Result<void> RenameLocked(const Caller&, RenameSide& from, RenameSide& to, RenameMode mode,
+                            Note& note) ABSL_SHARED_LOCKS_REQUIRED(operations_);
   void NotifyRename(ChangeEvent::Kind kind, const Caller& caller, const RenameSide& from,
                     const RenameSide& to) const ABSL_SHARED_LOCKS_REQUIRED(operations_);
   Result<void> CheckRename(const Caller&, const RenameSide& from, const RenameSide& to,
                            RenameMode mode) ABSL_SHARED_LOCKS_REQUIRED(operations_);
   // From the directory up to the root, both included.
   Result<std::vector<NodeId>> AncestorsOf(ViewNode& node);
-  void Exchange(const RenameSide& from, const RenameSide& to);
+  void Exchange(const RenameSide& from, const RenameSide& to, Note& note);
   Result<Buffer> OriginalOf(const RenameSide& side);
-  void Replace(const RenameSide& from, const RenameSide& to, const Buffer& original);
+  void Replace(const RenameSide& from, const RenameSide& to, const Buffer& original, Note& note);
 
   // ---- view_attr.cc
   Result<void> CheckSetAttr(const Caller&, ViewNode& node, const AttrChange& change);
@@ -238,10 +256,12 @@ class View final : public FileSystem {
   // `value` null: removes it. Under `change`, with the node's record.
   void PutXattrLocked(Journal::Change& change, ViewNode& node, std::string_view name,
                       const Buffer* value);
-  Result<void> SetAcl(const Caller&, ViewNode& node, std::string_view name, std::string_view value)
-      ABSL_SHARED_LOCKS_REQUIRED(operations_);
+  Result<void> SetAcl(const Caller&, ViewNode& node, std::string_view name, std::string_view value,
+                      Note& note) ABSL_SHARED_LOCKS_REQUIRED(operations_);
 
   ViewNodes nodes_;
+  std::string branch_;
+  uint32_t number_ = 0;  // the op log's, of this view
   FileIo io_;
   NodeRef root_;
   // Held by renames between two directories; before any node's lock.

@@ -10,6 +10,7 @@
 #include "core/originals.h"
 #include "core/permissions.h"
 #include "core/view.h"
+#include "core/view_note.h"
 
 namespace agentfs {
 namespace {
@@ -91,6 +92,8 @@ Result<Attr> View::SetAttr(const Caller& caller, Node& base_node, const AttrChan
   const bool frees = change.size && *change.size == 0;
   AGENTFS_TRY(Admit(frees ? Growth::kFrees : Growth::kGrows));
   ViewNode& node = AsViewNode(base_node);
+  Note note(*this, change.size ? OpKind::kTruncate : OpKind::kSetattr, caller, node);
+  if (change.size) note.Attach(node, *change.size);
   Anchor anchor(*this, node);
   AGENTFS_ASSIGN(NodeLock lock, NodeLock::Take(nodes_, node, LockMode::kExclusive));
   AGENTFS_TRY(CheckSetAttr(caller, node, change));
@@ -107,6 +110,7 @@ Result<Attr> View::SetAttr(const Caller& caller, Node& base_node, const AttrChan
     ApplyAttr(caller, node, change);
     nodes_.PutNode(journal_change, node);
     if (acl) PutXattrLocked(journal_change, node, kAccessAcl, &*acl);
+    note.Done(journal_change, node);
   }
   NotifyNode(change.size ? ChangeEvent::Kind::kContent : ChangeEvent::Kind::kAttributes, caller,
              node);
@@ -161,13 +165,14 @@ Result<void> View::SetXattr(const Caller& caller, Node& base_node, std::string_v
   Operation operation(*this);
   AGENTFS_TRY(Admit(Growth::kGrows));
   ViewNode& node = AsViewNode(base_node);
+  Note note(*this, OpKind::kSetxattr, caller, node);
   Anchor anchor(*this, node);
   AGENTFS_ASSIGN(NodeLock lock, NodeLock::Take(nodes_, node, LockMode::kExclusive));
   AGENTFS_TRY(CheckXattr(caller, node, name, true));
   if (value.size() > kMaxXattrValue) return Error(E2BIG);
   AGENTFS_TRY(nodes_.PrepareRecordLocked(node));
   AGENTFS_TRY(nodes_.LoadXattrsLocked(node));
-  if (IsAcl(name)) return SetAcl(caller, node, name, value);
+  if (IsAcl(name)) return SetAcl(caller, node, name, value, note);
   const bool exists = node.xattrs.get().contains(name);
   if (mode == XattrMode::kCreate && exists) return Error(EEXIST);
   if (mode == XattrMode::kReplace && !exists) return Error(ENODATA);
@@ -177,6 +182,7 @@ Result<void> View::SetXattr(const Caller& caller, Node& base_node, std::string_v
     node.ctime = Now();
     nodes_.PutNode(change, node);
     PutXattrLocked(change, node, name, &bytes);
+    note.Done(change, node);
   }
   NotifyNode(ChangeEvent::Kind::kAttributes, caller, node);
   return Ok();
@@ -197,7 +203,7 @@ void View::PutXattrLocked(Journal::Change& change, ViewNode& node, std::string_v
 
 // The mode bits follow the access list, and a list that says no more than they is not kept.
 Result<void> View::SetAcl(const Caller& caller, ViewNode& node, std::string_view name,
-                          std::string_view value) {
+                          std::string_view value, Note& note) {
   if (node.type() == S_IFLNK) return Error(EOPNOTSUPP);
   AGENTFS_ASSIGN(const Acl acl, Acl::Parse(value));
   if (name == kDefaultAcl && !node.IsDirectory()) {
@@ -213,6 +219,7 @@ Result<void> View::SetAcl(const Caller& caller, ViewNode& node, std::string_view
     if (access) node.mode = (node.mode & ~uint32_t{0777}) | acl.Mode();
     nodes_.PutNode(change, node);
     PutXattrLocked(change, node, name, kept ? &bytes : nullptr);
+    note.Done(change, node);
   }
   NotifyNode(ChangeEvent::Kind::kAttributes, caller, node);
   return Ok();
@@ -222,6 +229,7 @@ Result<void> View::RemoveXattr(const Caller& caller, Node& base_node, std::strin
   Operation operation(*this);
   AGENTFS_TRY(Admit(Growth::kFrees));
   ViewNode& node = AsViewNode(base_node);
+  Note note(*this, OpKind::kRemovexattr, caller, node);
   Anchor anchor(*this, node);
   AGENTFS_ASSIGN(NodeLock lock, NodeLock::Take(nodes_, node, LockMode::kExclusive));
   AGENTFS_TRY(CheckXattr(caller, node, name, true));
@@ -236,6 +244,7 @@ Result<void> View::RemoveXattr(const Caller& caller, Node& base_node, std::strin
     node.ctime = Now();
     nodes_.PutNode(change, node);
     PutXattrLocked(change, node, name, nullptr);
+    note.Done(change, node);
   }
   NotifyNode(ChangeEvent::Kind::kAttributes, caller, node);
   return Ok();

@@ -8,6 +8,7 @@
 
 #include "core/permissions.h"
 #include "core/view.h"
+#include "core/view_note.h"
 #include "sys/fs_stats.h"
 
 namespace agentfs {
@@ -65,6 +66,8 @@ Result<size_t> View::Write(const Caller& caller, Node& base_node, uint64_t offse
   Operation operation(*this);
   AGENTFS_TRY(Admit(Growth::kGrows));
   ViewNode& node = AsViewNode(base_node);
+  Note note(*this, OpKind::kWrite, caller, node);
+  note.Attach(node, data.size());
   Anchor anchor(*this, node);
   AGENTFS_ASSIGN(NodeLock lock, NodeLock::Take(nodes_, node, LockMode::kExclusive));
   AGENTFS_TRY(CheckRegular(node));
@@ -77,6 +80,8 @@ Result<uint64_t> View::Append(const Caller& caller, Node& base_node, std::span<c
   Operation operation(*this);
   AGENTFS_TRY(Admit(Growth::kGrows));
   ViewNode& node = AsViewNode(base_node);
+  Note note(*this, OpKind::kWrite, caller, node);
+  note.Attach(node, data.size());
   Anchor anchor(*this, node);
   AGENTFS_ASSIGN(NodeLock lock, NodeLock::Take(nodes_, node, LockMode::kExclusive));
   AGENTFS_TRY(CheckRegular(node));
@@ -91,6 +96,8 @@ Result<void> View::Allocate(const Caller& caller, Node& base_node, AllocateMode 
   Operation operation(*this);
   AGENTFS_TRY(Admit(mode == AllocateMode::kPunchHole ? Growth::kFrees : Growth::kGrows));
   ViewNode& node = AsViewNode(base_node);
+  Note note(*this, OpKind::kAllocate, caller, node);
+  note.Attach(node, length);
   Anchor anchor(*this, node);
   AGENTFS_ASSIGN(NodeLock lock, NodeLock::Take(nodes_, node, LockMode::kExclusive));
   if (node.IsDirectory()) return Error(EISDIR);
@@ -126,6 +133,8 @@ Result<uint64_t> View::CopyRange(const Caller& caller, Node& source, uint64_t so
   {
     Operation operation(*this);
     AGENTFS_TRY(Admit(Growth::kGrows));
+    Note note(*this, OpKind::kWrite, caller, AsViewNode(target));
+    note.Attach(AsViewNode(target), length);
     Anchor anchor(*this, AsViewNode(target));
     AGENTFS_ASSIGN(const bool shared, io_.CloneRange(caller, AsViewNode(source), source_offset,
                                                      AsViewNode(target), target_offset, length));
@@ -163,6 +172,8 @@ Result<void> View::TakeContent(const Caller& caller, Node& base_node, const Host
   if (content.wanted && !content.wanted()) return Error(ECANCELED);
   AGENTFS_TRY(Admit(Growth::kGrows));
   ViewNode& node = AsViewNode(base_node);
+  Note note(*this, OpKind::kWrite, caller, node);
+  note.Attach(node, 0);
   Anchor anchor(*this, node);
   AGENTFS_ASSIGN(NodeLock lock, NodeLock::Take(nodes_, node, LockMode::kExclusive));
   AGENTFS_TRY(CheckRegular(node));

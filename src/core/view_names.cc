@@ -11,6 +11,7 @@
 #include "core/acl.h"
 #include "core/permissions.h"
 #include "core/view.h"
+#include "core/view_note.h"
 #include "store/schema.h"
 
 namespace agentfs {
@@ -18,6 +19,21 @@ namespace {
 
 constexpr uint32_t kMaxLinks = 65000;
 constexpr size_t kMaxTarget = 4095;
+// Among more than these a node's name is not looked for later, but noted when it is come by.
+constexpr size_t kManyNames = 64;
+
+OpKind KindOfMaking(uint32_t mode) {
+  switch (mode & S_IFMT) {
+    case S_IFREG:
+      return OpKind::kCreate;
+    case S_IFDIR:
+      return OpKind::kMkdir;
+    case S_IFLNK:
+      return OpKind::kSymlink;
+    default:
+      return OpKind::kMknod;
+  }
+}
 
 // Where the base's error only says that there is nothing to see.
 bool MeansAbsent(int code) {
@@ -105,7 +121,7 @@ Result<Found> View::Lookup(const Caller& caller, Node& parent_node, std::string_
   ViewNode& parent = AsViewNode(parent_node);
   NodeRef child;
   std::optional<BaseStat> base;
-  bool keep = false;
+  bool keep = false, many = false;
   {
     AGENTFS_ASSIGN(NodeLock lock, LockDirectory(parent, LockMode::kShared));
     AGENTFS_TRY(CheckAccess(caller, parent, X_OK));
@@ -117,6 +133,7 @@ Result<Found> View::Lookup(const Caller& caller, Node& parent_node, std::string_
       if (!found.exists()) return Error(ENOENT);
       AGENTFS_ASSIGN(child, NodeOf(parent, name, found));
       keep = found.entry != nullptr && !found.entry->node;
+      many = found.entry != nullptr && parent.directory()->size() > kManyNames;
       base = std::move(found.base);
     }
   }
@@ -129,6 +146,7 @@ Result<Found> View::Lookup(const Caller& caller, Node& parent_node, std::string_
     if (entry != nullptr && entry->id == child->id()) entry->node = child;
   }
   ViewNode& node = AsViewNode(*child);
+  if (many) NoteName(node, parent, name);
   AGENTFS_ASSIGN(NodeLock lock, NodeLock::Take(nodes_, node, LockMode::kShared));
   AGENTFS_ASSIGN(Attr attr, nodes_.AttrLocked(node, base));
   return Found{std::move(child), attr};
@@ -264,6 +282,7 @@ Result<Found> View::MakeNew(const Caller& caller, Node& parent_node, std::string
   AGENTFS_TRY(CheckNewName(name));
   AGENTFS_TRY(Admit(Growth::kGrows));
   ViewNode& parent = AsViewNode(parent_node);
+  Note note(*this, KindOfMaking(what.mode), caller, parent);
   Anchor anchor(*this, parent);
   AGENTFS_ASSIGN(NodeLock lock, LockDirectory(parent, LockMode::kExclusive));
   AGENTFS_TRY(CheckAccess(caller, parent, X_OK));
@@ -282,6 +301,7 @@ Result<Found> View::MakeNew(const Caller& caller, Node& parent_node, std::string
     nodes_.PutNode(change, node);
     if (node.IsDirectory() && parent.nlink >= 2) ++parent.nlink;
     TouchDirectory(change, parent, node.ctime);
+    note.Made(change, node, parent, name);
   }
   NotifyName(ChangeEvent::Kind::kCreated, caller, node, parent, name);
   AGENTFS_ASSIGN(Attr attr, nodes_.AttrLocked(node));
@@ -319,6 +339,7 @@ Result<Found> View::CreateUnnamed(const Caller& caller, Node& parent_node, uint3
   Operation operation(*this);
   AGENTFS_TRY(Admit(Growth::kGrows));
   ViewNode& parent = AsViewNode(parent_node);
+  Note note(*this, OpKind::kCreate, caller, parent);
   AGENTFS_ASSIGN(NodeLock lock, LockDirectory(parent, LockMode::kExclusive));
   AGENTFS_TRY(PrepareNew(caller, parent));
   NewNode what{S_IFREG | (mode & 07777)};
@@ -332,6 +353,7 @@ Result<Found> View::CreateUnnamed(const Caller& caller, Node& parent_node, uint3
   {
     Journal::Change change(nodes_.journal());
     nodes_.PutNode(change, node);
+    note.Done(change, node);
   }
   AGENTFS_ASSIGN(Attr attr, nodes_.AttrLocked(node));
   return Found{std::move(ref), attr};
@@ -344,6 +366,8 @@ Result<Attr> View::Link(const Caller& caller, Node& target, Node& parent_node,
   AGENTFS_TRY(Admit(Growth::kGrows));
   ViewNode& parent = AsViewNode(parent_node);
   ViewNode& node = AsViewNode(target);
+  Note note(*this, OpKind::kLink, caller, parent);
+  note.Also(node);
   Anchor parent_anchor(*this, parent), anchor(*this, node);
   bool is_directory = false;  // which must not be locked after `parent`: it may be above it
   {
@@ -371,6 +395,7 @@ Result<Attr> View::Link(const Caller& caller, Node& target, Node& parent_node,
     SetEntry(change, parent, name, found, NodeRef(&node), node.type());
     nodes_.PutNode(change, node);
     TouchDirectory(change, parent, node.ctime);
+    note.Linked(change, node, parent, name);
   }
   NotifyName(ChangeEvent::Kind::kCreated, caller, node, parent, name);
   return nodes_.AttrLocked(node);
@@ -402,6 +427,7 @@ Result<void> View::RemoveName(const Caller& caller, Node& parent_node, std::stri
   AGENTFS_TRY(Admit(Growth::kFrees));
   NodeRef ref;  // released after the locks
   ViewNode& parent = AsViewNode(parent_node);
+  Note note(*this, directory ? OpKind::kRmdir : OpKind::kUnlink, caller, parent);
   Anchor anchor(*this, parent);
   AGENTFS_ASSIGN(NodeLock lock, LockDirectory(parent, LockMode::kExclusive));
   AGENTFS_TRY(CheckAccess(caller, parent, X_OK));
@@ -420,6 +446,7 @@ Result<void> View::RemoveName(const Caller& caller, Node& parent_node, std::stri
     if (directory && parent.nlink > 2) --parent.nlink;
     DropLink(change, child, now);
     TouchDirectory(change, parent, now);
+    note.Removed(change, child, parent, name);
   }
   NotifyName(ChangeEvent::Kind::kRemoved, caller, child, parent, name);
   return Ok();

@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "core/permissions.h"
 #include "core/view.h"
+#include "core/view_note.h"
 
 namespace agentfs {
 namespace {
@@ -49,10 +50,12 @@ Result<void> View::Rename(const Caller& caller, Node& parent_node, std::string_v
   AGENTFS_TRY(Admit(Growth::kGrows));
   RenameSide from{AsViewNode(parent_node), name, {}, {}};
   RenameSide to{AsViewNode(new_parent_node), new_name, {}, {}};
+  Note note(*this, OpKind::kRename, caller, from.parent);
+  note.Also(to.parent);
   Anchor from_anchor(*this, from.parent), to_anchor(*this, to.parent);
   if (&from.parent == &to.parent) {
     AGENTFS_ASSIGN(NodeLock lock, LockDirectory(from.parent, LockMode::kExclusive));
-    return RenameLocked(caller, from, to, mode);
+    return RenameLocked(caller, from, to, mode, note);
   }
   absl::MutexLock renames(&rename_mu_);
   AGENTFS_ASSIGN(from.ancestors, AncestorsOf(from.parent));
@@ -64,7 +67,7 @@ Result<void> View::Rename(const Caller& caller, Node& parent_node, std::string_v
   ViewNode& second = from_first ? to.parent : from.parent;
   AGENTFS_ASSIGN(NodeLock first_lock, LockDirectory(first, LockMode::kExclusive));
   AGENTFS_ASSIGN(NodeLock second_lock, LockDirectory(second, LockMode::kExclusive));
-  return RenameLocked(caller, from, to, mode);
+  return RenameLocked(caller, from, to, mode, note);
 }
 
 // The node that a side names. It may be the other side's directory, whose lock is held.
@@ -76,7 +79,7 @@ Result<NodeRef> View::NodeOfSide(const RenameSide& side, ViewNode& other_parent)
 }
 
 Result<void> View::RenameLocked(const Caller& caller, RenameSide& from, RenameSide& to,
-                                RenameMode mode) {
+                                RenameMode mode, Note& note) {
   AGENTFS_TRY(CheckAccess(caller, from.parent, X_OK));
   AGENTFS_TRY(CheckAccess(caller, to.parent, X_OK));
   AGENTFS_ASSIGN(from.found, FindName(from.parent, from.name));
@@ -115,7 +118,7 @@ Result<void> View::RenameLocked(const Caller& caller, RenameSide& from, RenameSi
   AGENTFS_TRY(nodes_.PrepareRecordLocked(AsViewNode(*from.node)));
   if (mode == RenameMode::kExchange) {
     AGENTFS_TRY(nodes_.PrepareRecordLocked(AsViewNode(*to.node)));
-    Exchange(from, to);
+    Exchange(from, to, note);
     NotifyRename(ChangeEvent::Kind::kExchanged, caller, from, to);
     return Ok();
   }
@@ -123,7 +126,7 @@ Result<void> View::RenameLocked(const Caller& caller, RenameSide& from, RenameSi
     AGENTFS_TRY(nodes_.PrepareRecordLocked(AsViewNode(*to.node)));
   }
   AGENTFS_ASSIGN(const Buffer original, OriginalOf(to));
-  Replace(from, to, original);
+  Replace(from, to, original, note);
   NotifyRename(ChangeEvent::Kind::kRenamed, caller, from, to);
   return Ok();
 }
@@ -166,7 +169,7 @@ Result<void> View::CheckRename(const Caller& caller, const RenameSide& from, con
   return Ok();
 }
 
-void View::Exchange(const RenameSide& from, const RenameSide& to) {
+void View::Exchange(const RenameSide& from, const RenameSide& to, Note& note) {
   Journal::Change change(nodes_.journal());
   const Timestamp now = Now();
   ViewNode& a = AsViewNode(*from.node);
@@ -184,6 +187,8 @@ void View::Exchange(const RenameSide& from, const RenameSide& to) {
   }
   TouchDirectory(change, from.parent, now);
   TouchDirectory(change, to.parent, now);
+  note.Renamed(change, a, {from.parent, from.name}, {to.parent, to.name});
+  note.Renamed(change, b, {to.parent, to.name}, {from.parent, from.name});
 }
 
 // What the base had where a file is about to be put: from the base, or from who replaced it first.
@@ -195,7 +200,8 @@ Result<Buffer> View::OriginalOf(const RenameSide& side) {
   return nodes_.ReadOriginal(victim.base->path);
 }
 
-void View::Replace(const RenameSide& from, const RenameSide& to, const Buffer& original) {
+void View::Replace(const RenameSide& from, const RenameSide& to, const Buffer& original,
+                   Note& note) {
   Journal::Change change(nodes_.journal());
   const Timestamp now = Now();
   ViewNode& node = AsViewNode(*from.node);
@@ -216,6 +222,8 @@ void View::Replace(const RenameSide& from, const RenameSide& to, const Buffer& o
   }
   TouchDirectory(change, from.parent, now);
   TouchDirectory(change, to.parent, now);
+  note.Renamed(change, node, {from.parent, from.name}, {to.parent, to.name},
+               to.node ? &AsViewNode(*to.node) : nullptr);
 }
 
 }  // namespace agentfs

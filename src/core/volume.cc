@@ -64,6 +64,7 @@ Result<void> VolumeImpl::Start() {
     if (!state_->base->Observe(this).ok()) state_->base_unwatched = true;
   }
   AGENTFS_TRY(state_->ReadCounters());
+  AGENTFS_TRY(state_->op_encoder.Load());
   AGENTFS_TRY(LoadLayers());
   AGENTFS_ASSIGN(const bool empty, IsEmpty());
   if (!empty) AGENTFS_TRY(state_->ReadLayout());
@@ -108,6 +109,11 @@ void VolumeImpl::StartJournal() {
   hooks.at_seal = [this] { state_->WriteCounters(); };
   hooks.after_commit = [this] { AfterCommit(); };
   hooks.has_work = [this] { return !state_->reaper.idle(); };
+  hooks.after_cut = [this](OpEvents& ops, Batch& batch) {
+    if (ops.empty() && !state_->op_encoder.HasWork()) return;
+    state_->op_encoder.Encode(ops, batch);
+    ops.Clear();
+  };
   state_->journal = std::make_unique<Journal>(
       *state_->store,
       Journal::Options{state_->options.max_pending_bytes, state_->options.commit_interval_ms},
@@ -258,6 +264,7 @@ Result<std::shared_ptr<FileSystem>> VolumeImpl::OpenBranch(std::string_view name
   AGENTFS_ASSIGN(Branch * branch, FindBranch(name));
   if (branch->view == nullptr) {
     branch->view = std::make_unique<View>(*state_, branch->layer, ViewNodes::Access::kReadWrite);
+    branch->view->SetBranch(std::string(name));
     branch->view->nodes().NeedBatch(state_->journal->AppendedBatch());
   }
   return Handle(branch->view.get());

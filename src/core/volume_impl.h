@@ -56,6 +56,12 @@ class VolumeImpl final : public Volume, private BaseObserver {
   Result<std::optional<Row>> GetRecord(TableId table, std::string_view key) override;
   Result<void> ScanRecords(const ScanRange& range, const Store::Visitor& visit) override;
   uint64_t NextRecord(TableId table) override;
+  void SetProcessSource(std::shared_ptr<ProcessSource> source) override {
+    state_->ops.SetSource(std::move(source));
+  }
+  AuditLevel GetAuditLevel() const override { return state_->options.audit.level; }
+  void StartRecording() override { state_->ops.Activate(); }
+  Result<void> DropOpsBefore(uint64_t op) override;
   Result<void> Flush(Durability durability) override;
   Result<void> Close() override;
 

@@ -41,6 +41,12 @@ Result<void> VolumeImpl::ScanRecords(const ScanRange& range, const Store::Visito
   return state_->store->Scan(range, visit);
 }
 
+Result<void> VolumeImpl::DropOpsBefore(uint64_t op) {
+  state_->ops.prune_to = op;
+  state_->journal->Wake();
+  return state_->journal->Flush(Durability::kNone);
+}
+
 uint64_t VolumeImpl::NextRecord(TableId table) {
   switch (table) {
     case tables::kExecs:

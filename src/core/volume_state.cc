@@ -17,6 +17,8 @@ VolumeState::VolumeState(std::unique_ptr<Store> store_in, std::unique_ptr<BlobSt
       store(std::move(store_in)),
       blobs(std::move(blobs_in)),
       base(std::move(base_in)),
+      ops(options_in.audit),
+      op_encoder(*store, ops),
       content_cache(options_in.content_cache_bytes),
       base_files(base.get()),
       reaper(*this) {}

@@ -23,6 +23,8 @@
 #include "core/content_layout.h"
 #include "core/journal.h"
 #include "core/layer_tree.h"
+#include "core/op_encoder.h"
+#include "core/op_recorder.h"
 #include "core/reaper.h"
 #include "core/records.h"
 
@@ -88,6 +90,9 @@ class VolumeState {
   std::atomic<int64_t> node_records{0};
   std::atomic<int64_t> stored_bytes{0};
   std::atomic<bool> base_unwatched{false};  // a directory of the base could not be watched
+
+  OpRecorder ops;
+  OpEncoder op_encoder;  // the committer's
 
   ChangedBaseNodes changed_base_nodes;
   ContentCache content_cache;

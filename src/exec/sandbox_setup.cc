@@ -70,7 +70,8 @@ Result<SandboxedCommand> SetUpSandbox(const Workspace& workspace, const BranchPl
   command.environment = wish.environment;
   command.environment.insert(
       command.environment.end(),
-      {"AGENTFS=1", "AGENTFS_WORKSPACE=" + facts.workspace, "AGENTFS_BRANCH=" + place.branch});
+      {"AGENTFS=1", "AGENTFS_WORKSPACE=" + facts.workspace, "AGENTFS_BRANCH=" + place.branch,
+       "AGENTFS_EXEC=" + std::to_string(place.exec)});
   command.directory = IsVisible(command.plan, wish.directory) ? wish.directory : facts.workspace;
   command.fallback = facts.workspace;
   return command;

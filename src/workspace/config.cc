@@ -23,6 +23,10 @@ constexpr std::array<AclName, 3> kAcls = {{{"clone", CopyUpPolicy::Acl::kClone},
                                            {"drop", CopyUpPolicy::Acl::kDrop},
                                            {"map-basic", CopyUpPolicy::Acl::kMapBasic}}};
 
+using LevelName = std::pair<std::string_view, AuditLevel>;
+constexpr std::array<LevelName, 3> kLevels = {
+    {{"off", AuditLevel::kOff}, {"changes", AuditLevel::kChanges}, {"all", AuditLevel::kAll}}};
+
 template <typename Names, typename Value>
 std::string_view NameOf(const Names& names, Value value) {
   for (const auto& [name, each] : names) {
@@ -158,6 +162,8 @@ Result<Config> ReadTable(toml::table& table, const std::string& file_name) {
   read.Number("copyup", "umask", volume.copy_up.umask);
   read.Number("copyup", "fixed_file_mode", volume.copy_up.fixed_file_mode);
   read.Number("copyup", "fixed_directory_mode", volume.copy_up.fixed_directory_mode);
+  read.Choice("audit", "level", kLevels, volume.audit.level);
+  read.Number("audit", "max_rows", volume.audit.max_rows);
   read.Number("cache", "content_bytes", volume.content_cache_bytes);
   read.Number("cache", "nodes", volume.cached_nodes);
   read.Number("commit", "max_pending_bytes", volume.max_pending_bytes);
@@ -226,6 +232,11 @@ std::string RenderConfig(const Config& config) {
       "acl = \"{}\"  # clone, drop, map-basic\n",
       NameOf(kModes, volume.copy_up.mode), volume.copy_up.umask, volume.copy_up.fixed_file_mode,
       volume.copy_up.fixed_directory_mode, NameOf(kAcls, volume.copy_up.acl));
+  out += fmt::format(
+      "\n[audit]\n"
+      "level = \"{}\"  # of what is recorded: off, changes, all (every open too)\n"
+      "max_rows = {}  # then the oldest go; 0: unlimited\n",
+      NameOf(kLevels, volume.audit.level), volume.audit.max_rows);
   out += fmt::format("\n[cache]\ncontent_bytes = {}\nnodes = {}\n", volume.content_cache_bytes,
                      volume.cached_nodes);
   out += fmt::format("\n[commit]\nmax_pending_bytes = {}\ninterval_ms = {}\n",

@@ -14,6 +14,8 @@
 namespace agentfs {
 
 struct Config {
+  Config() { volume.audit.level = AuditLevel::kChanges; }
+
   // The base's absolute path; empty: the directory that holds `.agentfs`.
   std::string base;
   // How long a command waits for another one to finish with the workspace.

@@ -34,6 +34,7 @@ Result<ExecutionBegun> ExecutionClient::Begin(const ExecutionBegin& begin) {
   begun.place.branch = answer.value("branch", std::string());
   begun.place.session = answer.value("session", std::string());
   begun.place.namespaces_of = answer.value("namespaces_of", uint32_t{0});
+  begun.place.exec = begun.exec;
   begun.keep_prefix = answer.value("keep_prefix", std::string());
   return begun;
 }

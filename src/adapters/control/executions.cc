@@ -109,7 +109,8 @@ Result<ExecutionBegun> Executions::Begin(const ExecutionBegin& begin, const Exec
   AGENTFS_ASSIGN(live.exec, BeginExecRecord(operations_.volume(), start));
   begun.exec = live.exec.id;
   AGENTFS_ASSIGN(begun.keep_prefix, KeepPrefix(begun.exec));
-  begun.place = {state.branch, state.session, state.namespaces_of};
+  operations_.NoteExec(peer.connection, begun.exec);
+  begun.place = {state.branch, state.session, state.namespaces_of, begun.exec};
   live.branch = state.branch;
   live.point = state.checkpoint;
   live.taken = state.checkpoint_taken;

@@ -4,11 +4,13 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "agentfs/op_log.h"
 #include "agentfs/result.h"
 #include "workspace/checkpoint.h"
 
@@ -68,6 +70,7 @@ struct RunRequest {
   uint32_t pid = 0;     // who asks
   uint64_t connection = 0;
   CheckpointFor what = CheckpointFor::kRun;
+  std::optional<AuditLevel> audit = std::nullopt;  // none: as the workspace is set
 };
 struct RunState {
   std::string branch;
@@ -77,6 +80,7 @@ struct RunState {
   bool checkpoint_taken = false;  // for this run: nothing had been like it
   // Not 0: the process whose namespaces have to be joined to see that.
   uint32_t namespaces_of = 0;
+  uint64_t exec = 0;  // the row of it
   // Where all branches are mounted: branches/NAME, and host/NAME for the host's root.
   std::string session;
 };
@@ -103,6 +107,8 @@ class MountHost {
   virtual std::vector<RunRequest> Runs() = 0;
   // Before its connection does.
   virtual void EndRun(uint64_t connection) = 0;
+  // What the connection's run does belongs to the exec, until the run ends.
+  virtual void NoteExec(uint64_t connection, uint64_t exec, AuditLevel level) = 0;
 
   // What the kernel has of the branch in its caches and has not written yet (shared mappings)
   // reaches the volume. Must not be called while answering one of the mounts' requests, unless

@@ -111,6 +111,13 @@ void Operations::EndRun(uint64_t connection) {
   if (mounts_) mounts_->EndRun(connection);
 }
 
+void Operations::NoteExec(uint64_t connection, uint64_t exec, std::optional<AuditLevel> level) {
+  if (mounts_ == nullptr) return;
+  const AuditLevel wanted = level.value_or(volume_.GetAuditLevel());
+  if (wanted != AuditLevel::kOff) volume_.StartRecording();
+  mounts_->NoteExec(connection, exec, wanted);
+}
+
 Result<void> Operations::Flush() {
   if (mounts_) {
     for (const BranchInfo& branch : volume_.ListBranches()) {

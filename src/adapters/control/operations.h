@@ -38,6 +38,8 @@ class Operations {
   Result<RunState> BeginRun(RunRequest request);
   // Before its connection does.
   void EndRun(uint64_t connection);
+  // What the connection's run does belongs to the exec; none: recorded as the workspace is set.
+  void NoteExec(uint64_t connection, uint64_t exec, std::optional<AuditLevel> level = std::nullopt);
   // Everything so far is on stable storage when this returns.
   Result<void> Flush();
   // What programs have stored to shared mappings is in the branch when this returns.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "adapters/control/service.h"
+#include "agentfs/exec_log.h"
 
 #include <unistd.h>
 
@@ -27,6 +28,16 @@ class Arguments {
   std::string Required(const char* name) {
     if (!json_.contains(name)) Complain(name, "is missing");
     return Text(name);
+  }
+  std::vector<std::string> Texts(const char* name) {
+    std::vector<std::string> texts;
+    const auto it = json_.find(name);
+    if (it == json_.end()) return texts;
+    for (const Json& each : *it) {
+      if (each.is_string()) texts.push_back(each.get<std::string>());
+    }
+    if (!it->is_array() || texts.size() != it->size()) Complain(name, "must be a list of strings");
+    return texts;
   }
   bool Flag(const char* name) { return Get(name, false, &Json::is_boolean, "true or false"); }
   uint32_t Number(const char* name, uint32_t fallback) {
@@ -124,7 +135,7 @@ class RequestRun {
     Handler handler;
     Inside inside;
   };
-  static const std::array<Entry, 26> kRequests;
+  static const std::array<Entry, 27> kRequests;
 
   Result<std::string> Branch();
   Result<MountHost*> Mounts();
@@ -158,6 +169,7 @@ class RequestRun {
   Result<Json> ApprovalTake();
   Result<Executions*> AllExecutions();
   ExecutionPeer Asker() const { return {peer_.uid, peer_.pid, peer_.connection}; }
+  Result<Json> RunEnd();
 
   ControlService& service_;
   Operations& operations_;
@@ -167,7 +179,7 @@ class RequestRun {
   const Peer& peer_;
 };
 
-const std::array<RequestRun::Entry, 26> RequestRun::kRequests = {{
+const std::array<RequestRun::Entry, 27> RequestRun::kRequests = {{
     {"capabilities", &RequestRun::Capabilities, Inside::kOwnBranch},
     {"status", &RequestRun::Status, Inside::kNo},
     {"statistics", &RequestRun::Statistics, Inside::kNo},
@@ -194,6 +206,7 @@ const std::array<RequestRun::Entry, 26> RequestRun::kRequests = {{
     {"exec.refuse", &RequestRun::ExecRefuse, Inside::kNo},
     {"approval.keep", &RequestRun::ApprovalKeep, Inside::kNo},
     {"approval.take", &RequestRun::ApprovalTake, Inside::kNo},
+    {"run.end", &RequestRun::RunEnd, Inside::kNo},
 }};
 
 Result<Json> RequestRun::Execute(const std::string& name) {
@@ -422,18 +435,35 @@ Result<Json> RequestRun::Leave() { return Json{{"leaving", false}}; }
 
 Result<Json> RequestRun::RunBegin() {
   RunRequest run;
+  ExecStart start;
   run.branch = arguments_.Text("branch", std::string(kMainBranch));
   run.command = request_.payload;
   run.pid = peer_.pid;
   run.connection = peer_.connection;
+  start.command = arguments_.Texts("argv");
+  start.directory = arguments_.Text("directory");
+  const std::string audit = arguments_.Text("audit");
   AGENTFS_TRY(arguments_.Check());
+  run.audit = AuditLevelNamed(audit);
+  if (!audit.empty() && !run.audit) return Error(EINVAL, "audit: '" + audit + "' is no level");
   if (run.connection == 0) return Error(EOPNOTSUPP, "a run needs a connection to the server");
+  if (start.command.empty()) {
+    start.shell = true;
+    start.command = {run.command};
+  }
+  start.branch = run.branch;
+  start.uid = peer_.uid;
+  const std::optional<AuditLevel> level = run.audit;
   AGENTFS_ASSIGN(const RunState state, operations_.BeginRun(std::move(run)));
+  start.snapshot = state.checkpoint_number;
+  AGENTFS_ASSIGN(const uint64_t exec, BeginExec(operations_.volume(), start));
+  operations_.NoteExec(peer_.connection, exec, level);
   return Json{{"branch", state.branch},
               {"created", state.created},
               {"checkpoint", state.checkpoint},
               {"session", state.session},
               {"namespaces_of", state.namespaces_of},
+              {"exec", exec},
               {"uid", ::geteuid()}};
 }
 
@@ -469,6 +499,16 @@ Result<Json> RequestRun::ApprovalTake() {
   AGENTFS_TRY(arguments_.Check());
   AGENTFS_ASSIGN(const std::string request, executions->TakeApproval(id, Asker()));
   return Json{{"request", request}};
+}
+
+Result<Json> RequestRun::RunEnd() {
+  const uint32_t exec = arguments_.Number("exec", 0);
+  agentfs::ExecEnd end;
+  end.status = static_cast<int>(arguments_.Number("status", 0));
+  end.signal = static_cast<int>(arguments_.Number("signal", 0));
+  AGENTFS_TRY(arguments_.Check());
+  AGENTFS_TRY(EndExec(operations_.volume(), exec, end));
+  return Json();
 }
 
 bool ControlService::IsLeave(const std::string& text) {

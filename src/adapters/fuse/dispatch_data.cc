@@ -43,11 +43,11 @@ Dispatcher::Answer Dispatcher::Open(Request& request) {
   Caller caller = CallerOf(request);
   caller.clears_set_id = (in.open_flags & FUSE_OPEN_KILL_SUIDGID) != 0;
   AGENTFS_TRY(request.fs().Open(caller, request.node(), flags));
-  AGENTFS_ASSIGN(const OpenOut out, OpenFile(request.inode, flags));
+  AGENTFS_ASSIGN(const OpenOut out, OpenFile(caller, request.inode, flags));
   return Give(request, out);
 }
 
-Result<OpenOut> Dispatcher::OpenFile(Inode& inode, int flags) {
+Result<OpenOut> Dispatcher::OpenFile(const Caller& caller, Inode& inode, int flags) {
   if (direct_ != nullptr) {
     return direct_->Open(inode, (flags & O_ACCMODE) == O_RDONLY
                                     ? DirectFiles::Wish::kCached
@@ -55,6 +55,9 @@ Result<OpenOut> Dispatcher::OpenFile(Inode& inode, int flags) {
   }
   OpenOut out{};
   out.open_flags = FOPEN_KEEP_CACHE | FOPEN_NOFLUSH;
+  if (opens_ != nullptr) out.fh = opens_->Opened(caller, inode.fs(), *inode.node);
+  // What is read is to be asked for.
+  if (out.fh != 0) out.open_flags &= ~uint32_t{FOPEN_KEEP_CACHE};
   return out;
 }
 
@@ -68,6 +71,8 @@ Dispatcher::Answer Dispatcher::Flush(Request& request) {
 Dispatcher::Answer Dispatcher::Release(Request& request) {
   if (direct_ != nullptr) {
     direct_->Release(request.inode, request.Arguments<fuse_release_in>().fh);
+  } else if (opens_ != nullptr) {
+    opens_->Released(request.Arguments<fuse_release_in>().fh, request.fs());
   }
   return size_t{0};
 }
@@ -80,7 +85,9 @@ Dispatcher::Answer Dispatcher::Read(Request& request) {
   }
   const std::span<char> space = request.exchange.space();
   const size_t size = std::min<size_t>(in.size, space.size());
-  return request.fs().Read(request.node(), in.offset, space.first(size));
+  auto count = request.fs().Read(request.node(), in.offset, space.first(size));
+  if (opens_ != nullptr && count.ok()) opens_->Read(in.fh, *count);
+  return count;
 }
 
 Dispatcher::Answer Dispatcher::Write(Request& request) {
@@ -89,7 +96,12 @@ Dispatcher::Answer Dispatcher::Write(Request& request) {
   data = data.first(std::min<size_t>(in.size, data.size()));
   Caller caller = CallerOf(request);
   caller.clears_set_id = (in.write_flags & FUSE_WRITE_KILL_SUIDGID) != 0;
+  if ((in.write_flags & FUSE_WRITE_CACHE) != 0) {
+    caller.written_back = true;
+    caller.pid = 0;
+  }
   AGENTFS_ASSIGN(const size_t written, request.fs().Write(caller, request.node(), in.offset, data));
+  if (opens_ != nullptr && !caller.written_back) opens_->Written(in.fh, written);
   fuse_write_out out{};
   out.size = static_cast<uint32_t>(written);
   return Give(request, out);

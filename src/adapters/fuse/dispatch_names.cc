@@ -141,7 +141,7 @@ Dispatcher::Answer Dispatcher::GiveCreated(Request& request, std::string_view na
   } out{};
   const std::shared_ptr<Tree>& tree = request.inode.tree;
   Inode& inode = inodes_.Learn(tree, std::move(found.node));
-  auto opened = OpenFile(inode, static_cast<int>(flags));
+  auto opened = OpenFile(CallerOf(request), inode, static_cast<int>(flags));
   if (!opened.ok()) {
     ForgetInode(inode.id, 1);
     return opened.error();

@@ -14,6 +14,7 @@ Dispatcher::Dispatcher(Forest& forest, InodeTable& inodes, Invalidator& invalida
       invalidator_(invalidator),
       names_(extras.names),
       direct_(extras.direct),
+      opens_(extras.opens),
       capabilities_(capabilities),
       control_(std::move(control)) {}
 
@@ -114,6 +115,10 @@ void Dispatcher::Run(Exchange& exchange) {
   }
   NoteAnswering();
   if (answer.ok()) return exchange.Answer(*answer);
+  try {
+    NoteDenied(request, answer.code());
+  } catch (...) {  // it is refused all the same
+  }
   exchange.Fail(answer.code());
 }
 

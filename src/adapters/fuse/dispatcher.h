@@ -20,6 +20,7 @@
 #include "adapters/fuse/invalidator.h"
 #include "adapters/fuse/listings.h"
 #include "adapters/fuse/mount.h"
+#include "adapters/fuse/open_files.h"
 #include "adapters/fuse/process_groups.h"
 #include "adapters/fuse/transport/negotiate.h"
 #include "agentfs/result.h"
@@ -41,6 +42,7 @@ class Dispatcher final : public Handler {
   struct Extras {
     KnownNames* names;
     DirectFiles* direct;
+    OpenFiles* opens;
   };
   Dispatcher(Forest& forest, InodeTable& inodes, Invalidator& invalidator, Extras extras,
              const Capabilities& capabilities, ControlHandler control);
@@ -130,7 +132,7 @@ class Dispatcher final : public Handler {
   Answer Open(Request&);
   Answer Flush(Request&);
   Answer Release(Request&);
-  Result<OpenOut> OpenFile(Inode& inode, int flags);
+  Result<OpenOut> OpenFile(const Caller&, Inode& inode, int flags);
   Answer Read(Request&);
   Answer Write(Request&);
   Answer Sync(Request&);
@@ -155,6 +157,10 @@ class Dispatcher final : public Handler {
   Answer ListXattrs(Request&);
   Answer RemoveXattr(Request&);
 
+  // ---- dispatch_denied.cc
+  // Before the request is answered.
+  void NoteDenied(Request&, int code);
+
   // ---- dispatch_control.cc
   Answer Control(Request&);
   Answer Nothing(Request&);  // to be answered, and that is all
@@ -164,6 +170,7 @@ class Dispatcher final : public Handler {
   Invalidator& invalidator_;
   KnownNames* const names_;
   DirectFiles* const direct_;
+  OpenFiles* const opens_;
   Listings listings_;
   const Capabilities capabilities_;
   const ControlHandler control_;

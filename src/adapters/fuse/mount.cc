@@ -52,8 +52,9 @@ class MountImpl final : public Mount {
         direct_(agreed.Has(Feature::kPassthrough)
                     ? std::make_unique<DirectFiles>(point_.device(), forest_.origin())
                     : nullptr),
-        dispatcher_(forest_, inodes_, invalidator_, {names_.get(), direct_.get()}, agreed,
-                    options_.control),
+        opens_(options_.profile == Profile::kAudited ? std::make_unique<OpenFiles>() : nullptr),
+        dispatcher_(forest_, inodes_, invalidator_, {names_.get(), direct_.get(), opens_.get()},
+                    agreed, options_.control),
         notifier_(point_.device(), agreed) {
     forest_.SetBranchOpened(std::move(source.branch_opened));
   }
@@ -99,7 +100,8 @@ class MountImpl final : public Mount {
   const std::unique_ptr<KnownNames> names_;  // null: not needed
   mutable absl::Mutex mu_;                   // for the mount point
   MountPoint point_;
-  std::unique_ptr<DirectFiles> direct_;  // null: no passthrough
+  std::unique_ptr<DirectFiles> direct_;     // null: no passthrough
+  const std::unique_ptr<OpenFiles> opens_;  // null: nobody wants to know of opens
   Dispatcher dispatcher_;
   Notifier notifier_;
   std::unique_ptr<Transport> transport_;
@@ -141,6 +143,9 @@ MountImpl::~MountImpl() {
 
 Result<std::unique_ptr<Mount>> Mount::Start(MountSource source, ServeOptions options) {
   if (options.profile == Profile::kBulk) options.wanted.features = ForBulk(options.wanted.features);
+  if (options.profile == Profile::kAudited) {
+    options.wanted.features = options.wanted.features.Without(Feature::kNoOpen);
+  }
   AGENTFS_ASSIGN(MountPoint point, MountPoint::Mount(options.mount_point, options.mount));
   AGENTFS_ASSIGN(const fuse::Capabilities agreed, Negotiate(point.device(), options.wanted));
   if (options.profile == Profile::kBulk && !agreed.Has(Feature::kPassthrough)) {

@@ -26,8 +26,9 @@
 
 namespace agentfs::fuse {
 
-// How files are opened and their data moved; `bulk` needs privilege.
-enum class Profile : uint8_t { kDefault, kBulk };
+// How files are opened and their data moved; `bulk` needs privilege. With `audited` each open is a
+// message, for the op log.
+enum class Profile : uint8_t { kDefault, kBulk, kAudited };
 
 // Who asks through ioctl on .agentfs/control.
 struct ControlCaller {

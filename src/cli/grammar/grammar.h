@@ -46,6 +46,8 @@ void AddSnapshot(CLI::App& app, Context& context);
 void AddBranch(CLI::App& app, Context& context);
 void AddBackwards(CLI::App& app, Context& context);
 void AddLog(CLI::App& app, Context& context);
+// audit.cc
+void AddAudit(CLI::App& app, Context& context);
 // changes.cc
 void AddDiff(CLI::App& app, Context& context);
 void AddApply(CLI::App& app, Context& context);

@@ -33,6 +33,9 @@ void AddRun(CLI::App& app, Context& context) {
       ->expected(1)
       ->take_all();
   run.add_flag("--no-net", options->no_net, "No network");
+  run.add_option("--audit", options->audit, "What is recorded: off, changes, all")
+      ->type_name("LEVEL")
+      ->check(CLI::IsMember({"off", "changes", "all"}));
   auto* apply = run.add_flag("--apply", options->apply, "Apply the branch's changes at the end");
   run.add_flag("--discard", options->discard, "Drop what the command changed at the end")
       ->excludes(apply);

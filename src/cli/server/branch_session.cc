@@ -62,10 +62,11 @@ std::vector<std::string> SessionPlaces() {
   return places;
 }
 
-Result<std::string> MakeSessionPoint(const Layout& layout) {
+Result<std::string> MakeSessionPoint(const Layout& layout, fuse::Profile profile) {
   struct stat database;
   if (::stat(layout.database.c_str(), &database) != 0) return ErrnoError();
-  const std::string name = fmt::format("{:x}-{:x}", database.st_dev, database.st_ino);
+  const std::string name = fmt::format("{:x}-{:x}{}", database.st_dev, database.st_ino,
+                                       profile == fuse::Profile::kAudited ? "-audited" : "");
   for (const std::string& place : SessionPlaces()) {
     if (!MakeOwnDirectory(place)) continue;
     const std::string point = place + "/" + name;
@@ -114,13 +115,17 @@ class BranchSession::Served {
 // ---- the session
 
 BranchSession::BranchSession(Volume& volume, const Layout& layout, control::ChangeEvents& changes,
-                             std::function<void()> ended)
-    : volume_(volume), layout_(layout), changes_(changes), ended_(std::move(ended)) {}
+                             fuse::Profile profile, std::function<void()> ended)
+    : volume_(volume),
+      layout_(layout),
+      changes_(changes),
+      profile_(profile),
+      ended_(std::move(ended)) {}
 
 BranchSession::~BranchSession() { End(); }
 
 Result<std::shared_ptr<BranchSession::Served>> BranchSession::Start() const {
-  AGENTFS_ASSIGN(const std::string point, MakeSessionPoint(layout_));
+  AGENTFS_ASSIGN(const std::string point, MakeSessionPoint(layout_, profile_));
   fuse::MountSource source;
   source.volume = &volume_;
   source.branch_opened = [this](const std::string& name, std::shared_ptr<FileSystem> view) {
@@ -128,6 +133,7 @@ Result<std::shared_ptr<BranchSession::Served>> BranchSession::Start() const {
   };
   fuse::ServeOptions options;
   options.mount_point = point;
+  options.profile = profile_;
   options.mount.source = layout_.root;
   // Root's command may become other users; nobody else can get to the mount point.
   options.mount.allow_other = ::geteuid() == 0;

@@ -22,7 +22,7 @@ namespace agentfs::cli {
 
 // Where a workspace's session is mounted: a directory of this user's alone, outside of the base, so
 // that who walks the base does not meet all branches. Made if it is missing.
-Result<std::string> MakeSessionPoint(const Layout& layout);
+Result<std::string> MakeSessionPoint(const Layout& layout, fuse::Profile profile);
 
 // Where that may be: for nobody to look into who is to see less than all branches.
 std::vector<std::string> SessionPlaces();
@@ -37,7 +37,7 @@ class BranchSession {
 
   // `ended` is called by a thread of its own when the last user has gone.
   BranchSession(Volume& volume, const Layout& layout, control::ChangeEvents& changes,
-                std::function<void()> ended);
+                fuse::Profile profile, std::function<void()> ended);
   ~BranchSession();  // users get errors
   // Before it is first asked for.
   void SetControl(fuse::ControlHandler control) { control_ = std::move(control); }
@@ -75,6 +75,7 @@ class BranchSession {
   Volume& volume_;
   const Layout& layout_;
   control::ChangeEvents& changes_;
+  const fuse::Profile profile_;
   const std::function<void()> ended_;
   fuse::ControlHandler control_;
   mutable absl::Mutex mu_;  // held while it is mounted

@@ -11,6 +11,7 @@
 #include <future>
 #include <thread>
 
+#include "agentfs/exec_log.h"
 #include "cli/server/mount_record.h"
 #include "cli/server/mount_rules.h"
 #include "sys/fd.h"
@@ -165,10 +166,12 @@ Result<MountState> LiveMounts::Mount(const MountRequest& asked) {
   return StateOf(request, *live->mount);
 }
 
-Result<std::string> LiveMounts::SessionRoot() {
+Result<std::string> LiveMounts::SessionRoot() { return RootOf(session_); }
+
+Result<std::string> LiveMounts::RootOf(BranchSession& session) {
   absl::MutexLock changing(&change_mu_);
-  const std::string before = session_.point();
-  AGENTFS_ASSIGN(std::string root, session_.Root());
+  const std::string before = session.point();
+  AGENTFS_ASSIGN(std::string root, session.Root());
   if (root != before) Record();
   return root;
 }
@@ -217,17 +220,21 @@ Result<void> LiveMounts::UnmountOne(const LivePtr& live, UnmountForce force) {
 
 Result<void> LiveMounts::UnmountSession(UnmountForce force) {
   if (force == UnmountForce::kYes) {
-    if (const auto mount = session_.Mounted()) (void)SyncMount(session_.point());
-    session_.End();
+    for (BranchSession* session : Sessions()) {
+      if (session->Mounted()) (void)SyncMount(session->point());
+      session->End();
+    }
   } else {
-    const auto bound = session_.ListBound();
+    const auto bound = Bound();
     if (!bound.empty()) {
       return Error(EBUSY,
                    fmt::format("{} (process {}) is in branch {}", bound.front().name,
                                bound.front().pid, bound.front().branch),
                    "end it, or 'agentfs umount --force' takes the branch away from it");
     }
-    AGENTFS_TRY(session_.Detach(fuse::UnmountMode::kPlain));
+    for (BranchSession* session : Sessions()) {
+      AGENTFS_TRY(session->Detach(fuse::UnmountMode::kPlain));
+    }
   }
   Record();
   return Ok();
@@ -235,10 +242,12 @@ Result<void> LiveMounts::UnmountSession(UnmountForce force) {
 
 bool LiveMounts::EndUnusedSession() {
   absl::MutexLock changing(&change_mu_);
-  session_.DropEnded();
-  if (session_.empty()) return true;
-  if (!session_.point().empty() && session_.ListBound().empty()) {
-    (void)session_.Detach(fuse::UnmountMode::kPlain).ok();
+  for (BranchSession* session : Sessions()) session->DropEnded();
+  if (session_.empty() && audited_.empty()) return true;
+  if (Bound().empty()) {
+    for (BranchSession* session : Sessions()) {
+      (void)session->Detach(fuse::UnmountMode::kPlain).ok();
+    }
     Record();
   }
   return false;
@@ -246,7 +255,8 @@ bool LiveMounts::EndUnusedSession() {
 
 Result<void> LiveMounts::Unmount(std::string_view point, UnmountForce force) {
   absl::MutexLock changing(&change_mu_);
-  if (!point.empty() && point == session_.point()) return UnmountSession(force);
+  const bool ours = point == session_.point() || point == audited_.point();
+  if (!point.empty() && ours) return UnmountSession(force);
   AGENTFS_ASSIGN(LivePtr live, Find(point));
   return UnmountOne(live, force);
 }
@@ -262,7 +272,9 @@ void LiveMounts::Forget(const LivePtr& live) {
 void LiveMounts::Record() {
   std::vector<std::string> points;
   for (const LivePtr& live : Snapshot()) points.push_back(live->request.point);
-  if (std::string session = session_.point(); !session.empty()) points.push_back(session);
+  for (BranchSession* session : Sessions()) {
+    if (std::string point = session->point(); !point.empty()) points.push_back(point);
+  }
   auto saved = SaveMountRecord(layout_, points);
   if (!saved.ok()) fmt::print(stderr, "{}: {}\n", layout_.mounts, saved.error().message());
 }
@@ -270,7 +282,9 @@ void LiveMounts::Record() {
 std::vector<MountState> LiveMounts::List() {
   std::vector<MountState> states;
   for (const LivePtr& live : Snapshot()) states.push_back(StateOf(live->request, *live->mount));
-  if (const auto session = session_.Mounted()) {
+  for (BranchSession* each : Sessions()) {
+    const auto session = each->Mounted();
+    if (!session) continue;
     MountRequest request;
     request.point = session->options().mount_point;
     states.push_back(StateOf(request, *session));
@@ -289,9 +303,27 @@ std::vector<MountUser> LiveMounts::Users(std::string_view point) {
 Result<std::string> LiveMounts::BeginRun(const control::RunRequest& request) {
   if (!IsInOwnNamespace()) AGENTFS_TRY(CheckSameNamespace(request.pid));
   AGENTFS_ASSIGN(auto view, volume_.OpenBranch(request.branch));
-  AGENTFS_ASSIGN(std::string root, SessionRoot());
+  const AuditLevel level = request.audit.value_or(volume_.GetAuditLevel());
+  AGENTFS_ASSIGN(std::string root, RootOf(level == AuditLevel::kAll ? audited_ : session_));
   runs_.Add(request, std::move(view));
   return root;
+}
+
+void LiveMounts::NoteExec(uint64_t connection, uint64_t exec, AuditLevel level) {
+  const auto run = runs_.NoteExec(connection, exec);
+  if (run) processes_.AddExec({exec, run->pid, run->branch, level});
+}
+
+void LiveMounts::EndRun(uint64_t connection) {
+  for (uint64_t exec : runs_.EndHeldBy(connection)) processes_.EndExec(exec);
+}
+
+// One that has not told its end was killed.
+void LiveMounts::LoseRun(uint64_t connection) {
+  for (uint64_t exec : runs_.EndHeldBy(connection)) {
+    processes_.EndExec(exec);
+    (void)EndExec(volume_, exec, {.status = kExecLost});
+  }
 }
 
 Result<void> LiveMounts::FlushPages(std::string_view branch) {
@@ -300,10 +332,12 @@ Result<void> LiveMounts::FlushPages(std::string_view branch) {
     if (live->mount->alive()) AGENTFS_TRY(SyncMount(live->request.point));
     live->mount->Settle();
   }
-  const auto session = session_.Mounted();
   // Pages of a branch that no process is in any more have been written.
-  const bool in_use = had_bound_ || runs_.IsIn(branch);
-  if (session && in_use && session->Knows(branch)) return SyncMount(session_.point());
+  if (!had_bound_ && !runs_.IsIn(branch)) return Ok();
+  for (BranchSession* each : Sessions()) {
+    const auto session = each->Mounted();
+    if (session && session->Knows(branch)) AGENTFS_TRY(SyncMount(each->point()));
+  }
   return Ok();
 }
 
@@ -313,10 +347,12 @@ void LiveMounts::BranchReplaced(std::string_view branch) {
     live->mount->InvalidateAll();
     live->mount->FlushInvalidations();
   }
-  for (const auto& session : session_.All()) {
-    if (!session->Knows(branch)) continue;
-    session->InvalidateAll();
-    session->FlushInvalidations();
+  for (BranchSession* each : Sessions()) {
+    for (const auto& session : each->All()) {
+      if (!session->Knows(branch)) continue;
+      session->InvalidateAll();
+      session->FlushInvalidations();
+    }
   }
 }
 
@@ -326,7 +362,9 @@ void LiveMounts::Settle() {
 
 void LiveMounts::FlushInvalidations() {
   for (const LivePtr& live : Snapshot()) live->mount->FlushInvalidations();
-  for (const auto& session : session_.All()) session->FlushInvalidations();
+  for (BranchSession* each : Sessions()) {
+    for (const auto& session : each->All()) session->FlushInvalidations();
+  }
 }
 
 void LiveMounts::DropEnded() {
@@ -338,7 +376,7 @@ void LiveMounts::DropEnded() {
 }
 
 void LiveMounts::EndHeldBy(uint64_t connection) {
-  runs_.EndHeldBy(connection);
+  LoseRun(connection);
   absl::MutexLock changing(&change_mu_);
   for (const LivePtr& live : Snapshot()) {
     if (live->request.held_by == connection) (void)UnmountOne(live, UnmountForce::kYes);

@@ -3,6 +3,7 @@
 // The mounts of a server.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <functional>
 #include <memory>
@@ -18,6 +19,7 @@
 #include "agentfs/volume.h"
 #include "cli/server/branch_session.h"
 #include "cli/server/live_runs.h"
+#include "sys/process_tracker.h"
 #include "workspace/workspace.h"
 
 namespace agentfs::cli {
@@ -26,16 +28,19 @@ namespace agentfs::cli {
 class LiveMounts final : public control::MountHost {
  public:
   // `changed` is called, by any thread, when nobody uses the session with all branches any more.
-  LiveMounts(Volume& volume, const Layout& layout, control::ChangeEvents& changes,
-             std::function<void()> changed)
+  LiveMounts(Volume& volume, ProcessTracker& processes, const Layout& layout,
+             control::ChangeEvents& changes, std::function<void()> changed)
       : volume_(volume),
+        processes_(processes),
         layout_(layout),
         changes_(changes),
-        session_(volume, layout, changes, std::move(changed)) {}
+        session_(volume, layout, changes, fuse::Profile::kDefault, changed),
+        audited_(volume, layout, changes, fuse::Profile::kAudited, changed) {}
 
   // What answers ioctl on the control file of mounts made from now on.
   void SetControl(fuse::ControlHandler control) {
     session_.SetControl(control);
+    audited_.SetControl(control);
     control_ = std::move(control);
   }
 
@@ -45,20 +50,23 @@ class LiveMounts final : public control::MountHost {
   std::vector<control::MountUser> Users(std::string_view point) override;
   Result<std::string> BeginRun(const control::RunRequest& request) override;
   std::vector<control::RunRequest> Runs() override { return runs_.List(); }
-  void EndRun(uint64_t connection) override { runs_.EndHeldBy(connection); }
+  void EndRun(uint64_t connection) override;
+  void NoteExec(uint64_t connection, uint64_t exec, AuditLevel level) override;
   Result<void> FlushPages(std::string_view branch) override;
   void Settle() override;
   void FlushInvalidations() override;
   void BranchReplaced(std::string_view branch) override;
   Result<std::string> SessionRoot() override;
   Result<control::BindState> Bind(const control::BindRequest& request) override;
-  std::vector<control::BoundProcess> ListBound() override { return session_.ListBound(); }
-  bool Release(std::string_view branch) override { return session_.Release(branch); }
+  std::vector<control::BoundProcess> ListBound() override { return Bound(); }
+  bool Release(std::string_view branch) override {
+    return session_.Release(branch) && audited_.Release(branch);
+  }
 
   // Nothing is mounted but, perhaps, the session with all branches.
   bool empty() const;
   // The same, and nobody has a branch of the session.
-  bool unused() const { return empty() && session_.ListBound().empty(); }
+  bool unused() const { return empty() && Bound().empty(); }
   // Takes the session away as far as nobody uses it. True: nothing is left of it.
   bool EndUnusedSession();
   // Whether a command has run in a sandbox made from the session.
@@ -82,17 +90,27 @@ class LiveMounts final : public control::MountHost {
   std::vector<LivePtr> Snapshot() const ABSL_LOCKS_EXCLUDED(mu_);
   Result<LivePtr> Find(std::string_view point) const;
   Result<void> UnmountSession(control::UnmountForce force);
+  std::array<BranchSession*, 2> Sessions() { return {&session_, &audited_}; }
+  Result<std::string> RootOf(BranchSession& session) ABSL_LOCKS_EXCLUDED(change_mu_);
+  // Either session sees the processes of both.
+  std::vector<control::BoundProcess> Bound() const {
+    return session_.empty() ? audited_.ListBound() : session_.ListBound();
+  }
   Result<void> Start(Live& live);
   Result<void> UnmountOne(const LivePtr& live, control::UnmountForce force);
   Error Busy(const std::string& point);
   void Forget(const LivePtr& live);
   void Record();
 
+  void LoseRun(uint64_t connection);
+
   Volume& volume_;
+  ProcessTracker& processes_;
   const Layout& layout_;
   control::ChangeEvents& changes_;
   fuse::ControlHandler control_;
   BranchSession session_;
+  BranchSession audited_;  // the same, each open a message: for runs of whom all is recorded
   LiveRuns runs_;
   std::atomic<bool> had_bound_ = false;  // a process that is none of the runs'
   absl::Mutex change_mu_;                // one mounts or unmounts at a time; taken before mu_

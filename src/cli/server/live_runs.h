@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <memory>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -19,7 +20,10 @@ namespace agentfs::cli {
 class LiveRuns {
  public:
   void Add(const control::RunRequest& request, std::shared_ptr<FileSystem> view);
-  void EndHeldBy(uint64_t connection);
+  // The execs of what the connection held.
+  std::vector<uint64_t> EndHeldBy(uint64_t connection);
+  // Says whose run it is; none: the connection has no run.
+  std::optional<control::RunRequest> NoteExec(uint64_t connection, uint64_t exec);
   std::vector<control::RunRequest> List() const;
   bool IsIn(std::string_view branch) const;
   // Whether there has ever been one.
@@ -29,6 +33,7 @@ class LiveRuns {
   struct Run {
     control::RunRequest request;
     std::shared_ptr<FileSystem> view;
+    uint64_t exec = 0;  // 0: none yet
   };
 
   std::atomic<bool> used_ = false;

@@ -71,7 +71,8 @@ Server::Server(std::unique_ptr<OpenWorkspace> workspace, Fd signals, Fd wake, Fd
       signals_(std::move(signals)),
       wake_(std::move(wake)),
       mount_table_(std::move(mount_table)),
-      mounts_(workspace_->volume(), workspace_->workspace().layout, changes_, [this] { Wake(); }),
+      mounts_(workspace_->volume(), workspace_->processes(), workspace_->workspace().layout,
+              changes_, [this] { Wake(); }),
       last_use_(SteadyNow()) {}
 
 Server::~Server() = default;

@@ -36,6 +36,7 @@ class FakeMounts : public MountHost {
   Result<std::string> BeginRun(const RunRequest& request) override;
   std::vector<RunRequest> Runs() override { return {}; }
   void EndRun(uint64_t) override {}
+  void NoteExec(uint64_t, uint64_t, AuditLevel) override {}
   std::vector<std::string> Calls();
   bool busy = false;
 

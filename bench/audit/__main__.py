@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What recording costs: create, write and close of many files on mounts with each audit level.
+
+Targets, interleaved, each in a workspace of its own:
+  off            nothing is recorded
+  changes        the default
+  opens          opens are messages, nothing is recorded
+  all            the same, and everything is recorded
+Told are medians of the times, and of the ratios within each repetition; then bytes of database a row.
+
+usage: bench/audit AGENTFS [--files 10000] [--repeat 15]
+"""
+import argparse
+import os
+import shutil
+import sqlite3
+import statistics
+import subprocess
+import tempfile
+import time
+
+LEVELS = {"off": ("off", "off"), "changes": ("changes", "changes"), "opens": ("off", "all"), "all": ("all", "all")}
+
+
+class Target:
+    """A workspace whose session is mounted because a run sleeps in it."""
+
+    def __init__(self, program, scratch, name):
+        level, run_level = LEVELS[name]
+        self.name = name
+        self.program = program
+        self.workspace = os.path.join(scratch, name)
+        runtime = os.path.join(scratch, name + ".run")
+        os.mkdir(self.workspace)
+        os.mkdir(runtime)
+        self.env = dict(os.environ, XDG_RUNTIME_DIR=runtime)
+        self.call("init")
+        config = os.path.join(self.workspace, ".agentfs", "config.toml")
+        with open(config, encoding="utf-8") as file:
+            text = file.read()
+        with open(config, "w", encoding="utf-8") as file:
+            file.write(text.replace('level = "changes"', f'level = "{level}"', 1))
+        self.run = subprocess.Popen([program, "run", "--audit", run_level, "--", "sh", "-c", "echo on; read x"],
+                                    cwd=self.workspace, env=self.env, stdin=subprocess.PIPE,
+                                    stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+        assert self.run.stdout.readline() == b"on\n"
+        session = next(os.scandir(os.path.join(runtime, "agentfs"))).path
+        self.root = os.path.join(session, "branches", "main")
+
+    def call(self, *arguments):
+        return subprocess.run([self.program, *arguments], cwd=self.workspace, env=self.env, check=True,
+                              capture_output=True).stdout
+
+    def write(self, files, repetition):
+        """Seconds that it takes; not by a process of the run, so the workspace's own level counts."""
+        directory = os.path.join(self.root, f"r{repetition}")
+        os.mkdir(directory)
+        data = b"x" * 1024
+        names = [f"{directory}/file{i}" for i in range(files)]
+        start = time.monotonic()
+        for name in names:
+            descriptor = os.open(name, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o644)
+            os.write(descriptor, data)
+            os.close(descriptor)
+        return time.monotonic() - start
+
+    def drain(self):
+        self.call("status")
+        os.sync()
+
+    def end(self):
+        self.run.communicate(b"\n")
+        self.call("umount", "--all")
+
+
+def bytes_of_rows(workspace):
+    database = sqlite3.connect(os.path.join(workspace, ".agentfs", "state.db"))
+    rows = database.execute("SELECT count(*) FROM op_rows").fetchone()[0]
+    try:
+        size = database.execute("SELECT sum(pgsize) FROM dbstat WHERE name LIKE 'op\\_%' ESCAPE '\\'").fetchone()[0]
+    except sqlite3.OperationalError:
+        size = 0
+    return rows, size or 0
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("agentfs")
+    parser.add_argument("--files", type=int, default=10000)
+    parser.add_argument("--repeat", type=int, default=15)
+    options = parser.parse_args()
+    scratch = tempfile.mkdtemp(prefix="agentfs-bench-")
+    targets = []
+    try:
+        targets = [Target(os.path.abspath(options.agentfs), scratch, name) for name in LEVELS]
+        times = {target.name: [] for target in targets}
+        for repetition in range(options.repeat + 1):
+            turn = repetition % len(targets)
+            for target in targets[turn:] + targets[:turn]:
+                taken = target.write(options.files, repetition)
+                target.drain()
+                if repetition > 0:
+                    times[target.name].append(taken)
+        for name, taken in times.items():
+            print(f"{name:8} {statistics.median(taken) * 1e6 / options.files:7.1f} us a file")
+        for name, base in (("changes", "off"), ("opens", "off"), ("all", "opens")):
+            ratios = [a / b for a, b in zip(times[name], times[base])]
+            print(f"{name}/{base}: {statistics.median(ratios):.3f}")
+    finally:
+        for target in targets:
+            target.end()
+    for target in targets:
+        rows, size = bytes_of_rows(target.workspace)
+        if rows:
+            print(f"{target.name}: {rows} rows, {size / rows:.1f} bytes each")
+    shutil.rmtree(scratch)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,246 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is recorded of real programs in a run: compared with what they did, and whose it is."""
+import json
+import os
+import shutil
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "runs"))
+import runs as shared  # noqa: E402
+from runs import await_true, expect  # noqa: E402
+
+
+class Audit:
+    """A Runs, and what is recorded in it."""
+
+    def __init__(self, runs):
+        self.runs = runs
+
+    def __getattr__(self, name):
+        return getattr(self.runs, name)
+
+    def ops(self, *options):
+        """The rows, as dictionaries."""
+        text = self.ok("audit", "export", *options)
+        ops = [json.loads(line) for line in text.split("\n") if line]
+        for op in ops:
+            for key in ("path", "path2"):
+                if key in op:
+                    op[key] = op[key][1:]
+        return ops
+
+    def recorded(self, text, *options):
+        """The rows of a run of this shell text."""
+        before = max((op["id"] for op in self.ops()), default=0)
+        self.shell(text, *options, errors="replace")
+        new = [op for op in self.ops() if op["id"] > before]
+        execs = {op["exec"] for op in new}
+        expect(len(execs) == 1 and 0 not in execs, f"rows of one exec, not of {execs}: {new}")
+        return new
+
+
+def paths(ops, *kinds):
+    return sorted(op["path"] for op in ops if op["op"] in kinds)
+
+
+def check_shell(audit):
+    ops = audit.recorded("mkdir d; echo one > d/f; mv d e; ln -s f e/s; ln e/f e/h; chmod 600 e/f; rm e/s; "
+                         "rm -r e")
+    told = [(op["op"], op["path"], op.get("path2")) for op in ops if op["op"] != "setattr"]
+    expect(told[:4] == [("mkdir", "d", None), ("create", "d/f", None), ("write", "d/f", None),
+                        ("rename", "d", "e")], f"{told}")
+    expect(("symlink", "e/s", None) in told and ("link", "e/f", "e/h") in told, f"{told}")
+    expect(paths(ops, "unlink") == ["e/f", "e/h", "e/s"] and told[-1] == ("rmdir", "e", None), f"{told}")
+    by = {op["op"]: op["comm"] for op in ops}
+    expect(by["mkdir"] == "mkdir" and by["write"] == "sh" and by["rename"] == "mv", f"{by}")
+    expect(next(op for op in ops if op["op"] == "write")["bytes"] == 4, f"{ops}")
+    chmod = [op for op in ops if op["comm"] == "chmod"]
+    expect([(op["op"], op["path"]) for op in chmod] == [("setattr", "e/f")], f"{chmod}")
+
+
+def check_tar(audit):
+    """Every file of an archive is created once, and written with its size."""
+    ops = audit.recorded("mkdir src; for i in $(seq 60); do mkdir -p src/$((i % 7)); echo text $i > src/$((i % 7))/f$i; "
+                         "done; tar -cf a.tar src; mkdir out; tar -xf a.tar -C out")
+    made = [op for op in ops if op["comm"] == "tar" and op["op"] == "create" and op["path"] != "a.tar"]
+    expect(len(made) == 60 and all(op["path"].startswith("out/src/") for op in made), f"{len(made)} files")
+    for op in ops:
+        if op["op"] == "write" and op["path"].startswith("out/"):
+            name = op["path"].rsplit("/f", 1)[1]
+            expect(op["bytes"] == len(f"text {name}\n"), f"{op}")
+    total = sum(op["bytes"] for op in ops if op["op"] == "write" and op["path"] == "a.tar")
+    size = int(audit.ok("run", "--", "stat", "-c", "%s", "a.tar"))
+    expect(total == size, f"a.tar: {total} of {size} bytes")
+
+
+def check_git(audit):
+    if shutil.which("git") is None:
+        print("git: not installed")
+        return
+    ops = audit.recorded("git init -q g && cd g && git config user.email a@b && git config user.name n && "
+                         "echo x > f && git add f && git commit -qm m")
+    expect("g/f" in paths(ops, "create"), f"{paths(ops, 'create')}")
+    expect(any(path.startswith("g/.git/objects/") for path in paths(ops, "create", "rename", "link")),
+           f"{paths(ops, 'create')}")
+    renames = {(op["path"], op["path2"]) for op in ops if op["op"] == "rename"}
+    expect(any(new == "g/.git/index" for _, new in renames), f"{renames}")
+
+
+def check_make(audit):
+    if shutil.which("make") is None or shutil.which("cc") is None:
+        print("make: not installed")
+        return
+    ops = audit.recorded("mkdir m && cd m && echo 'int main(void){return 0;}' > a.c && "
+                         "printf 'a: a.o\\n\\tcc -o a a.o\\na.o: a.c\\n\\tcc -c a.c\\n' > Makefile && make -s")
+    made = set(paths(ops, "create"))
+    expect({"m/a.c", "m/a.o", "m/a", "m/Makefile"} <= made, f"{made}")
+    object_file = [op["comm"] for op in ops if op["path"] == "m/a.o" and op["op"] == "write"]
+    expect(object_file and set(object_file) <= {"as"}, f"who wrote a.o: {object_file}")
+    parents = {op["pid"]: op["ppid"] for op in ops}
+    expect(all(pid > 0 and ppid > 0 for pid, ppid in parents.items()), f"{parents}")
+
+
+DAEMON = r"""
+import os, time
+if os.fork(): os._exit(0)
+os.setsid()
+if os.fork(): os._exit(0)
+for i in range(3):
+    with open(f"daemon{i}", "w") as file: file.write("d")
+    time.sleep(0.01)
+os.rename("daemon2", "daemon.done")
+"""
+
+
+def check_daemon(audit):
+    """One that has left its parent, and is a child of the sandbox's first process."""
+    ops = audit.recorded(f"python3 -c '{DAEMON}'; while [ ! -e daemon.done ]; do :; done")
+    expect(paths(ops, "create") == ["daemon0", "daemon1", "daemon2"], f"{ops}")
+    expect(all(op["comm"].startswith("python3") for op in ops), f"{ops}")
+
+
+def check_static(audit):
+    """A program without the C library's help: an interposer would not see it."""
+    if shutil.which("cc") is None:
+        print("static: there is no compiler")
+        return
+    source = os.path.join(audit.scratch.path, "static.c")
+    with open(source, "w", encoding="utf-8") as file:
+        file.write('#include <fcntl.h>\n#include <unistd.h>\n'
+                   'int main(void){int f=open("by-static",O_CREAT|O_WRONLY,0644);return write(f,"abc",3)!=3;}\n')
+    program = os.path.join(audit.ws, "static")
+    if subprocess.run(["cc", "-static", "-o", program, source], check=False, capture_output=True).returncode:
+        print("static: the compiler cannot")
+        return
+    ops = audit.recorded("./static")
+    expect([(op["op"], op["path"], op["bytes"], op["comm"]) for op in ops] ==
+           [("create", "by-static", 0, "static"), ("write", "by-static", 3, "static")], f"{ops}")
+
+
+MAPPING = r"""
+import mmap, sys
+with open(sys.argv[1], "w+b") as file:
+    file.truncate(16384)
+    with mmap.mmap(file.fileno(), 16384) as m:
+        m[0:5] = b"hello"
+        m[8192:8197] = b"world"
+        if len(sys.argv) > 2:
+            print("mapped", flush=True); sys.stdin.readline()
+"""
+
+
+def check_mapping(audit):
+    """The kernel writes, and does not say for whom."""
+    audit.put("map.py", MAPPING)
+    ops = audit.recorded("python3 map.py mapped")
+    written = sum(op["bytes"] for op in ops if op["op"] == "write" and op["path"] == "mapped")
+    expect(written >= 8192, f"{ops}")
+
+
+def check_two_mappings(audit):
+    """Two runs in one branch at once, each with a mapping of its own."""
+    command = [*audit.command("run", "--branch", "two", "--", "python3", "map.py")]
+    running = []
+    for name in ("first", "second"):
+        process = subprocess.Popen([*command, name, "wait"], cwd=audit.ws, env=audit.env, text=True,
+                                   stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+        audit.scratch.watch(process.pid)
+        expect(process.stdout.readline() == "mapped\n", "it does not run")
+        running.append(process)
+    audit.ok("snapshot", "create", "--branch", "two", "both")
+    for process in running:
+        process.communicate("\n", timeout=30)
+    execs = {}
+    for op in audit.ops():
+        if op["branch"] == "two":
+            execs.setdefault(op["path"], set()).add(op["exec"])
+    expect(len(execs["first"]) == 1 and len(execs["second"]) == 1 and execs["first"] != execs["second"],
+           f"{execs}")
+
+
+def check_names(audit):
+    names = ["it's", 'a "quote"', "new\nline", "'; DROP TABLE op_rows; --", "%s%n", "\udcff\udcfe", "-rf"]
+    for name in names:
+        with open(os.path.join(audit.ws, "names.txt"), "ab") as file:
+            file.write(os.fsencode(name) + b"\0")
+    ops = audit.recorded("mkdir n && cd n && xargs -0 touch -- < ../names.txt")
+    told = set(paths(ops, "create"))
+    expect({"n/" + name for name in names if "\udcff" not in name} <= told and len(told) == len(names), f"{told}")
+
+
+def check_levels(audit):
+    before = len(audit.ops())
+    audit.shell("echo x > silent", "--audit", "off")
+    expect(len(audit.ops()) == before, f"{audit.ops()[before:]}")
+    expect([op["op"] for op in audit.recorded("echo y > silent")] == ["truncate", "write"], "names are known")
+
+
+def check_lost(audit):
+    """A client that is killed leaves a row that ends."""
+    process = audit.start("echo x > lost; echo ready; sleep 60")
+    expect(process.stdout.readline() == "ready\n", "it does not run")
+    process.kill()
+    process.wait()
+
+    def ended():
+        out = audit.ok("audit", "--path", "lost")
+        return "create" in out
+    await_true(ended, "its rows")
+
+
+def check_prune(audit):
+    dropped = json.loads(audit.ok("--json", "audit", "prune", "--keep", "5"))["dropped"]
+    ops = audit.ops()
+    expect(dropped > 0 and len(ops) == 6 and ops[-1]["op"] == "dropped" and ops[-1]["bytes"] == dropped, f"{ops}")
+
+
+def check_killed_server(audit):
+    """What there is was recorded, and what was recorded is there."""
+    process = audit.start("i=0; while :; do echo $i > k$i; i=$((i+1)); [ $i = 5000 ] && echo many; done")
+    expect(process.stdout.readline() == "many\n", "it does not run")
+    server = audit.server()
+    os.kill(server, 9)
+    process.kill()
+    process.wait()
+    await_true(lambda: audit.server() != server, "the server's end")
+    ops = audit.ops()
+    made = {op["path"] for op in ops if op["op"] == "create" and op["path"].startswith("k")}
+    there = {name for name in audit.ok("fs", "ls", "/").split() if name.startswith("k")}
+    expect(made == there and len(made) > 0, f"recorded {len(made)}, there are {len(there)}: {made ^ there}")
+    written = {op["path"] for op in ops if op["op"] == "write" and op["path"] in made}
+    for name in sorted(made)[:20] + sorted(made)[-5:]:
+        content = audit.ok("fs", "cat", "/" + name)
+        expect((name in written) == (content != ""), f"{name}: {content!r}")
+
+
+def run(runs):
+    audit = Audit(runs)
+    audit.ok("init")
+    for check in (check_shell, check_tar, check_git, check_make, check_daemon, check_static, check_mapping,
+                  check_two_mappings, check_names, check_levels, check_lost, check_prune, check_killed_server):
+        check(audit)
+        print(check.__name__, "ok", flush=True)
+
+
+shared.main(run, timeout=150)
