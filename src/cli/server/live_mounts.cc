@@ -218,12 +218,10 @@ Result<void> LiveMounts::UnmountOne(const LivePtr& live, UnmountForce force) {
   return Ok();
 }
 
-Result<void> LiveMounts::UnmountSession(UnmountForce force) {
+Result<void> LiveMounts::UnmountSession(BranchSession& session, UnmountForce force) {
   if (force == UnmountForce::kYes) {
-    for (BranchSession* session : Sessions()) {
-      if (session->Mounted()) (void)SyncMount(session->point());
-      session->End();
-    }
+    if (session.Mounted()) (void)SyncMount(session.point());
+    session.End();
   } else {
     const auto bound = Bound();
     if (!bound.empty()) {
@@ -232,9 +230,7 @@ Result<void> LiveMounts::UnmountSession(UnmountForce force) {
                                bound.front().pid, bound.front().branch),
                    "end it, or 'agentfs umount --force' takes the branch away from it");
     }
-    for (BranchSession* session : Sessions()) {
-      AGENTFS_TRY(session->Detach(fuse::UnmountMode::kPlain));
-    }
+    AGENTFS_TRY(session.Detach(fuse::UnmountMode::kPlain));
   }
   Record();
   return Ok();
@@ -255,8 +251,9 @@ bool LiveMounts::EndUnusedSession() {
 
 Result<void> LiveMounts::Unmount(std::string_view point, UnmountForce force) {
   absl::MutexLock changing(&change_mu_);
-  const bool ours = point == session_.point() || point == audited_.point();
-  if (!point.empty() && ours) return UnmountSession(force);
+  for (BranchSession* session : Sessions()) {
+    if (!point.empty() && point == session->point()) return UnmountSession(*session, force);
+  }
   AGENTFS_ASSIGN(LivePtr live, Find(point));
   return UnmountOne(live, force);
 }
@@ -390,7 +387,7 @@ void LiveMounts::EndAll() {
     if (!ended.ok()) fmt::print(stderr, "{}\n", ended.error().message());
     Forget(live);
   }
-  (void)UnmountSession(UnmountForce::kYes).ok();
+  for (BranchSession* session : Sessions()) (void)UnmountSession(*session, UnmountForce::kYes).ok();
 }
 
 }  // namespace agentfs::cli

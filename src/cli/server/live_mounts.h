@@ -89,7 +89,7 @@ class LiveMounts final : public control::MountHost {
 
   std::vector<LivePtr> Snapshot() const ABSL_LOCKS_EXCLUDED(mu_);
   Result<LivePtr> Find(std::string_view point) const;
-  Result<void> UnmountSession(control::UnmountForce force);
+  Result<void> UnmountSession(BranchSession& session, control::UnmountForce force);
   std::array<BranchSession*, 2> Sessions() { return {&session_, &audited_}; }
   Result<std::string> RootOf(BranchSession& session) ABSL_LOCKS_EXCLUDED(change_mu_);
   // Either session sees the processes of both.
