@@ -55,6 +55,9 @@ struct VolumeOptions {
   bool fill_base = false;
   // Whose free space StatFs tells; empty: the base's, else unlimited.
   std::string state_directory;
+  // Where files of the base are kept that were replaced, but that layers still need (KeptNames);
+  // empty: nowhere.
+  std::string kept_directory;
   // Clean cached file content is dropped past this.
   uint64_t content_cache_bytes = uint64_t{256} << 20;
   // Nodes kept in memory beyond those in use, for all views together.
@@ -186,6 +189,12 @@ class Volume {
   // given back.
   virtual Result<void> FollowBase(std::string_view branch, const std::vector<std::string>& paths,
                                   FollowMode mode) = 0;
+
+  // Before files of the base are replaced: under which name in the kept directory the file at each
+  // path is to be put (a link or a copy, with its mtime), because a layer has changed a part of it
+  // or its attributes alone; "" where no layer needs it. Layers find it there from then on, and
+  // `gc` removes it when none needs it any more. Paths have no leading slash.
+  virtual Result<std::vector<std::string>> KeptNames(const std::vector<std::string>& paths) = 0;
 
   // ---- views
   // The view of a branch; all of a branch's views are one. Held: the branch is in use.

@@ -126,6 +126,7 @@ Result<void> OpenWorkspace::OpenVolume(Missing missing) {
   }
   VolumeOptions volume_options = workspace_.config.volume;
   volume_options.state_directory = std::filesystem::path(layout.database).parent_path();
+  volume_options.kept_directory = layout.kept;
   auto volume = Volume::Open(std::move(store), std::move(blobs), std::move(base), volume_options);
   if (!volume.ok()) return volume.error().WithContext(layout.database);
   volume_ = std::move(volume).value();

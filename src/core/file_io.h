@@ -54,6 +54,7 @@ class FileIo {
     std::string path;
     uint64_t identity = 0;
     std::optional<BaseSignature> expected;  // an error if the file is not this any more
+    std::optional<BaseSignature> kept;      // what was kept of it, if it is gone
   };
 
   uint32_t chunk_size() const { return volume_.layout.chunk_size; }

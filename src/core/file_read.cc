@@ -26,7 +26,9 @@ FileIo::BaseSource FileIo::BaseOfLocked(const ViewNode& node) const {
   if (node.base == nullptr) return source;
   source.path = node.base->path;
   source.identity = node.id().value & (kBaseNodeBit - 1);
-  if (node.HasRecord() && node.kind != ContentKind::kBase) source.expected = node.base->signature;
+  if (!node.HasRecord()) return source;
+  source.kept = node.base->signature;
+  if (node.kind != ContentKind::kBase) source.expected = node.base->signature;
   return source;
 }
 
@@ -39,15 +41,18 @@ Result<std::shared_ptr<BaseFile>> FileIo::OpenBase(const BaseSource& base) {
                  "restore the base file, or discard the branch's version of it");
   };
   Result<std::shared_ptr<BaseFile>> file = volume_.base_files.Open(base.path, base.identity);
-  if (!file.ok()) {
-    if (base.expected && (file.code() == ENOENT || file.code() == ESTALE)) return drifted();
-    return file.error();
-  }
-  if (base.expected) {
+  bool good = file.ok();
+  if (good && base.expected) {
     AGENTFS_ASSIGN(BaseStat stat, (*file)->Stat());
-    if (!(stat.signature == *base.expected)) return drifted();
+    good = stat.signature == *base.expected;
   }
-  return file;
+  if (good) return file;
+  if (base.kept) {
+    Result<std::shared_ptr<BaseFile>> kept = volume_.kept.Open(base.identity, *base.kept);
+    if (kept.code() != ENOENT) return kept;
+  }
+  const bool other = file.ok() || file.code() == ENOENT || file.code() == ESTALE;
+  return base.expected && other ? drifted() : file.error();
 }
 
 Result<size_t> FileIo::ReadBase(const BaseSource& base, uint64_t offset, std::span<char> out) {

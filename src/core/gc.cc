@@ -325,7 +325,10 @@ Result<GcReport> VolumeImpl::CollectGarbage() {
   for (auto& [name, branch] : branches_) in_use |= branch.view && branch.view->handles.load() > 0;
   AGENTFS_TRY(state_->journal->Flush(Durability::kSynced));
   if (!in_use) AGENTFS_TRY(collector.RemoveStrayObjects());
-  return collector.report();
+  GcReport report = collector.report();
+  AGENTFS_ASSIGN(const uint64_t kept, CollectKept());
+  report.bytes_reclaimed += kept;
+  return report;
 }
 
 Result<void> VolumeImpl::MergeUnnamed(GarbageCollector& collector) {

@@ -74,10 +74,9 @@ Result<void> View::FollowNodeLocked(ViewNode& parent, std::string_view name, Nam
   const bool of_base = BaseNodeId(stat.identity) == node.id();
   // Further names of a file of the base need its record.
   if (!node.IsDirectory() && of_base && node.nlink > stat.attr.nlink) return Ok();
-  const bool whole = node.content() == nullptr || node.content()->base_end == 0;
   // Besides us, each of its names may hold it.
   const uint32_t idle = 1 + std::max(node.nlink, entry != nullptr && entry->node ? 1u : 0u);
-  const bool in_use = node.users() > idle && whole && !of_base;
+  const bool in_use = node.users() > idle && !of_base;
   const bool newer = mode == FollowMode::kUnlessNewer && IsNewer(node, entry);
   AGENTFS_TRY(nodes_.LoadXattrsLocked(node));
   {

@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Changes of the base, told to the observers of every view.
+// Changes of the base, told to the observers of every view; and what layers need of its former
+// content.
+#include <sys/stat.h>
+
 #include "core/volume_impl.h"
+#include "store/codec.h"
+#include "store/schema.h"
 
 namespace agentfs {
 
@@ -27,6 +32,45 @@ void VolumeImpl::TellViews(const ChangeEvent& event) {
     if (branch.view != nullptr) branch.view->Tell(event);
   }
   for (auto& [layer, view] : snapshot_views_) view->Tell(event);
+}
+
+Result<bool> VolumeImpl::AnyRecord(NodeId node,
+                                   const std::function<bool(const NodeRecord&)>& needs) {
+  bool found = false;
+  const std::string prefix = KeyInt(node.value);
+  AGENTFS_TRY(
+      state_->store->Scan({.table = tables::kNodes, .prefix = prefix}, [&](const RowView& row) {
+        NodeRecord record;
+        found = DecodeNode(row.value, &record) && needs(record);
+        return found ? Visit::kStop : Visit::kContinue;
+      }));
+  return found;
+}
+
+Result<std::vector<std::string>> VolumeImpl::KeptNames(const std::vector<std::string>& paths) {
+  std::vector<std::string> names(paths.size());
+  if (state_->base == nullptr || state_->options.kept_directory.empty()) return names;
+  AGENTFS_TRY(state_->journal->Flush(Durability::kNone));
+  for (size_t i = 0; i < paths.size(); ++i) {
+    Result<BaseStat> stat = state_->base->Stat(paths[i]);
+    if (!stat.ok() || !S_ISREG(stat->attr.mode)) continue;
+    const NodeId node = BaseNodeId(stat->identity);
+    if (!state_->changed_base_nodes.Contains(node)) continue;
+    AGENTFS_ASSIGN(const bool needed, AnyRecord(node, [&](const NodeRecord& record) {
+                     return NeedsBase(record, stat->signature);
+                   }));
+    if (needed) names[i] = KeptName(stat->identity, stat->signature);
+  }
+  return names;
+}
+
+Result<uint64_t> VolumeImpl::CollectKept() {
+  return state_->kept.Collect([&](uint64_t identity, const std::string& name) {
+    return AnyRecord(BaseNodeId(identity), [&](const NodeRecord& record) {
+      return NeedsBase(record, record.base_signature) &&
+             KeptName(identity, record.base_signature) == name;
+    });
+  });
 }
 
 }  // namespace agentfs

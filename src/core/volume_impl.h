@@ -3,6 +3,7 @@
 // The Volume: names for layers, and the views of them.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -48,6 +49,7 @@ class VolumeImpl final : public Volume, private BaseObserver {
   Result<Touched> TouchedBetween(std::string_view from, std::string_view to) override;
   Result<void> FollowBase(std::string_view branch, const std::vector<std::string>& paths,
                           FollowMode mode) override;
+  Result<std::vector<std::string>> KeptNames(const std::vector<std::string>& paths) override;
   Result<GcReport> CollectGarbage() override;
   Result<FsckReport> Check(bool repair) override;
   Result<VolumeStats> GetStats() override;
@@ -92,6 +94,9 @@ class VolumeImpl final : public Volume, private BaseObserver {
   void BaseLost() override;
   void TellViews(const ChangeEvent& event);
   NodeId BaseNodeAt(const std::string& path);
+  // Whether a layer has a record of the node of which `needs` is true.
+  Result<bool> AnyRecord(NodeId node, const std::function<bool(const NodeRecord&)>& needs);
+  Result<uint64_t> CollectKept();
 
   // ---- volume_touched.cc
   Result<const Layer*> LayerOf(std::string_view ref) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_)

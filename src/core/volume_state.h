@@ -22,6 +22,7 @@
 #include "core/content_cache.h"
 #include "core/content_layout.h"
 #include "core/journal.h"
+#include "core/kept_base.h"
 #include "core/layer_tree.h"
 #include "core/op_encoder.h"
 #include "core/op_recorder.h"
@@ -97,6 +98,7 @@ class VolumeState {
   ChangedBaseNodes changed_base_nodes;
   ContentCache content_cache;
   BaseFiles base_files;
+  KeptBase kept;
   Reaper reaper;
 
   // `layer`'s counters have changed: its row is written with the next batch.

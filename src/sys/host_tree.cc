@@ -7,6 +7,7 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <climits>
 #include <cstdio>
@@ -74,6 +75,22 @@ Result<HostTree> HostTree::Open(const std::string& directory) {
   return HostTree(std::move(root));
 }
 
+Result<HostTree> HostTree::Open(const std::string& directory, std::string prefix,
+                                const std::string& other) {
+  AGENTFS_ASSIGN(HostTree tree, Open(directory));
+  AGENTFS_ASSIGN(tree.other_, OpenAt(AT_FDCWD, other, O_RDONLY | O_DIRECTORY));
+  tree.prefix_ = std::move(prefix);
+  return tree;
+}
+
+Result<Fd> HostTree::OpenIn(std::string_view path, int flags) const {
+  const bool elsewhere = !prefix_.empty() && path.starts_with(prefix_) &&
+                         (path.size() == prefix_.size() || path[prefix_.size()] == '/');
+  if (elsewhere) path.remove_prefix(std::min(path.size(), prefix_.size() + 1));
+  const std::string at = path.empty() ? "." : std::string(path);
+  return OpenBeneath(elsewhere ? other_.get() : root_.get(), at, flags, kBeneath);
+}
+
 Result<HostTree::Place> HostTree::Find(std::string_view path) const {
   const size_t slash = path.rfind('/');
   Place place;
@@ -84,12 +101,11 @@ Result<HostTree::Place> HostTree::Find(std::string_view path) const {
 }
 
 Result<Fd> HostTree::OpenDirectory(std::string_view path) const {
-  const std::string at = path.empty() ? "." : std::string(path);
-  return OpenBeneath(root_.get(), at, O_RDONLY | O_DIRECTORY, kBeneath);
+  return OpenIn(path, O_RDONLY | O_DIRECTORY);
 }
 
 Result<Fd> HostTree::OpenFile(std::string_view path, int flags) const {
-  return OpenBeneath(root_.get(), std::string(path), flags | O_NOFOLLOW | O_NONBLOCK, kBeneath);
+  return OpenIn(path, flags | O_NOFOLLOW | O_NONBLOCK);
 }
 
 Result<std::optional<struct stat>> HostTree::Stat(std::string_view path) const {

@@ -30,6 +30,9 @@ struct HostAttributes {
 class HostTree {
  public:
   static Result<HostTree> Open(const std::string& directory);
+  // The same, and below the path `prefix` another directory: paths there are resolved beneath that.
+  static Result<HostTree> Open(const std::string& directory, std::string prefix,
+                               const std::string& other);
 
   int descriptor() const { return root_.get(); }
   // lstat(2); none if there is nothing.
@@ -67,8 +70,11 @@ class HostTree {
   };
   explicit HostTree(Fd root) : root_(std::move(root)) {}
   Result<Place> Find(std::string_view path) const;
+  Result<Fd> OpenIn(std::string_view path, int flags) const;
 
   Fd root_;
+  std::string prefix_;  // empty: there is no other
+  Fd other_;
 };
 
 }  // namespace agentfs

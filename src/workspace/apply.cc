@@ -37,6 +37,12 @@ bool HasSnapshot(Volume& volume, const std::string& name) {
                      [&](const SnapshotInfo& each) { return each.name == name; });
 }
 
+bool HasBranch(Volume& volume, const std::string& name) {
+  const auto all = volume.ListBranches();
+  return std::any_of(all.begin(), all.end(),
+                     [&](const BranchInfo& each) { return each.name == name; });
+}
+
 // What was selected cannot be there without the directories above it that are new too.
 std::vector<PathChange> WithParents(const std::vector<PathChange>& all,
                                     std::vector<PathChange> selected) {
@@ -74,16 +80,20 @@ Result<Applier> Applier::Open(Volume& volume, const Layout& layout) {
   return Applier(volume, layout);
 }
 
+Result<HostTree> Applier::OpenBase() const {
+  return HostTree::Open(layout_.base, std::string(kHostPrefix.substr(1)), "/");
+}
+
 Result<ApplyRun> Applier::OpenRun(const std::string& name) const {
-  AGENTFS_ASSIGN(HostTree base, HostTree::Open(layout_.base));
-  return ApplyRun(std::move(base), JournalDirectory(layout_, name), hook_);
+  AGENTFS_ASSIGN(HostTree base, OpenBase());
+  return ApplyRun(std::move(base), JournalDirectory(layout_, name), layout_.kept, hook_);
 }
 
 Result<ApplyPlan> Applier::Plan(const std::string& ref, const ApplyOptions& options) {
   ApplyPlan plan;
   plan.ref = ref;
   AGENTFS_ASSIGN(plan.views, OpenViews(volume_, "base", ref));
-  AGENTFS_ASSIGN(const auto all, FindChanges(volume_, "base", ref));
+  AGENTFS_ASSIGN(const auto all, FindChanges(volume_, "base", ref, ScopeOf(options.paths)));
   plan.changes = WithParents(all, SelectPaths(all, options.paths));
   for (const PathChange& change : plan.changes) {
     if (options.on_conflict == OnConflict::kOverwrite) break;
@@ -107,19 +117,39 @@ Result<ApplyPlan> Applier::Plan(const std::string& ref, const ApplyOptions& opti
 
 Result<void> Applier::Apply(const ApplyPlan& plan, const std::string& branch, Extent extent) {
   AGENTFS_ASSIGN(ApplyRun run, OpenRun(std::string(kUnderWay)));
-  AGENTFS_ASSIGN(const HostTree base, HostTree::Open(layout_.base));
+  AGENTFS_ASSIGN(const HostTree base, OpenBase());
   AGENTFS_ASSIGN(ApplyRecord record, MakeSteps(plan, base));
   record.branch = branch;
   record.whole = extent == Extent::kWhole;
+  AGENTFS_TRY(NameKept(record));
   PlanSource source(plan);
   AGENTFS_TRY(run.Stage(std::move(record), source));
   auto committed = run.Commit();
   if (!committed.ok()) {
-    AGENTFS_TRY(run.Undo());
-    AGENTFS_TRY(run.Remove());
+    AGENTFS_TRY(TakeBack(run));
     return committed;
   }
   return Finish(run);
+}
+
+Result<void> Applier::NameKept(ApplyRecord& record) {
+  std::vector<std::string> paths;
+  for (const ApplyStep& step : record.steps) {
+    const bool goes = step.kind == ApplyStep::Kind::kRemove || (step.replaces && step.temp != "");
+    paths.push_back(goes ? step.path : "");
+  }
+  AGENTFS_ASSIGN(const std::vector<std::string> names, volume_.KeptNames(paths));
+  for (size_t i = 0; i < names.size(); ++i) record.steps[i].keep = names[i];
+  return Ok();
+}
+
+// Everything is as it was; but names that went and came back have other times of change.
+Result<void> Applier::TakeBack(ApplyRun& run) {
+  AGENTFS_TRY(run.Undo());
+  const ApplyRecord record = run.record();
+  AGENTFS_TRY(run.Remove());
+  if (!HasBranch(volume_, record.branch)) return Ok();
+  return volume_.FollowBase(record.branch, record.settle, FollowMode::kAccept);
 }
 
 Result<void> Applier::Finish(ApplyRun& run) {
@@ -137,11 +167,7 @@ Result<void> Applier::Finish(ApplyRun& run) {
 
 // What the base has now as the branch had it, the branch needs no more.
 Result<void> Applier::Settle(const ApplyRecord& record) {
-  const auto branches = volume_.ListBranches();
-  const bool there = std::any_of(branches.begin(), branches.end(), [&](const BranchInfo& each) {
-    return each.name == record.branch;
-  });
-  if (!there) return Ok();
+  if (!HasBranch(volume_, record.branch)) return Ok();
   if (!record.merged.empty()) {
     AGENTFS_TRY(RestorePaths(volume_, record.branch, "base", record.merged));
   }
@@ -164,8 +190,7 @@ Result<bool> Applier::Recover(Volume& volume, const Layout& layout) {
     AGENTFS_TRY(applier.FinishUndo(run));
     return true;
   }
-  AGENTFS_TRY(run.Undo());
-  AGENTFS_TRY(run.Remove());
+  AGENTFS_TRY(applier.TakeBack(run));
   return true;
 }
 
@@ -208,11 +233,20 @@ Result<void> Applier::FinishUndo(ApplyRun& run) {
 Result<void> Applier::GiveChangesBack(const ApplyRecord& record) {
   if (!HasSnapshot(volume_, record.snapshot)) return Ok();
   AGENTFS_ASSIGN(const auto now, FindChanges(volume_, "base", record.branch, ChangeScope::kAll));
-  // Directories that were given back stay in the branch when the base loses them.
+  AGENTFS_ASSIGN(const auto since,
+                 FindChanges(volume_, record.snapshot, record.branch, ChangeScope::kAll));
+  absl::flat_hash_set<std::string_view> done;
+  for (const PathChange& change : since) {
+    done.insert(change.path);
+    done.insert(change.old_path);
+  }
+  // Directories that were given back stay in the branch when the base loses them; files that were
+  // in use are what they were.
   const absl::flat_hash_set<std::string> settled(record.settle.begin(), record.settle.end());
   absl::flat_hash_set<std::string> others;
   for (const PathChange& change : now) {
     if (S_ISDIR(change.attr().mode) && settled.contains(change.path)) continue;
+    if (!done.contains(change.path)) continue;
     others.insert(change.path);
     others.insert(change.old_path);
   }

@@ -36,7 +36,7 @@ enum class OnConflict : uint8_t { kRefuse, kMerge, kOverwrite };
 
 struct ApplyOptions {
   std::string branch;
-  std::vector<std::string> paths;  // none: all
+  std::vector<std::string> paths;  // none: all of the workspace
   OnConflict on_conflict = OnConflict::kRefuse;
 };
 
@@ -82,7 +82,10 @@ class Applier {
 
  private:
   Applier(Volume& volume, const Layout& layout) : volume_(volume), layout_(layout) {}
+  Result<HostTree> OpenBase() const;
   Result<ApplyRun> OpenRun(const std::string& name) const;
+  Result<void> NameKept(ApplyRecord& record);
+  Result<void> TakeBack(ApplyRun& run);
   Result<void> Finish(ApplyRun& run);
   Result<void> FinishUndo(ApplyRun& run);
   Result<void> Settle(const ApplyRecord& record);

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <filesystem>
 #include <set>
@@ -52,6 +53,15 @@ Result<void> UnlessGone(Result<void> result) {
   return gone ? Ok() : result;
 }
 
+// A copy that is complete or not there, also in place of what is there.
+Result<void> CopyWhole(const HostTree& from_tree, const std::string& from, const HostTree& to_tree,
+                       const std::string& to) {
+  const std::string part = to + ".agentfs-part";
+  (void)to_tree.Unlink(part);
+  AGENTFS_TRY(from_tree.Copy(from, to_tree, part));
+  return to_tree.Rename(part, to_tree, to, HostTree::Replace::kYes);
+}
+
 Result<bool> Exists(const HostTree& tree, const std::string& path) {
   AGENTFS_ASSIGN(const auto st, tree.Stat(path));
   return st.has_value();
@@ -71,6 +81,18 @@ Result<void> ApplyRun::OpenBackups() {
   return Ok();
 }
 
+Result<void> ApplyRun::OpenKept() {
+  const bool needed = std::any_of(record_.steps.begin(), record_.steps.end(),
+                                  [](const ApplyStep& step) { return !step.keep.empty(); });
+  if (!needed) return Ok();
+  std::error_code error;
+  std::filesystem::create_directories(kept_directory_, error);
+  if (error) return Error(error.value()).WithContext("cannot make " + kept_directory_);
+  AGENTFS_ASSIGN(HostTree kept, HostTree::Open(kept_directory_));
+  kept_.emplace(std::move(kept));
+  return Ok();
+}
+
 Result<ApplyState> ApplyRun::Load() {
   Result<std::string> state = ReadAll(directory_ + "/state");
   Result<std::string> plan = ReadAll(directory_ + "/plan");
@@ -80,6 +102,7 @@ Result<ApplyState> ApplyRun::Load() {
   if (!plan.ok()) return plan.error();
   AGENTFS_ASSIGN(record_, DecodeRecord(*plan));
   AGENTFS_TRY(OpenBackups());
+  AGENTFS_TRY(OpenKept());
   for (size_t i = 0; i < kStateNames.size(); ++i) {
     if (*state == kStateNames[i]) return static_cast<ApplyState>(i);
   }
@@ -94,17 +117,24 @@ Result<void> ApplyRun::Remove() {
 }
 
 Result<void> ApplyRun::SyncBase() {
-  if (record_.steps.size() > kSyncsSingly) return SyncFileSystemOf(base_.descriptor());
   std::set<std::string> directories;
   for (const ApplyStep& step : record_.steps) {
     directories.insert(ParentOf(step.path));
     if (step.kind == StepKind::kMove) directories.insert(ParentOf(step.other));
   }
-  for (const std::string& directory : directories) {
+  std::set<dev_t> synced;
+  for (const std::string& path : directories) {
+    const Result<Fd> directory = base_.OpenDirectory(path);
+    const int code = directory.code();
     // One that was removed, or is none yet, is synced with its parent.
-    Result<void> synced = base_.SyncDirectory(directory);
-    const int code = synced.code();
-    if (code != 0 && code != ENOENT && code != ENOTDIR && code != ELOOP) return synced;
+    if (code == ENOENT || code == ENOTDIR || code == ELOOP) continue;
+    if (!directory.ok()) return directory.error();
+    AGENTFS_ASSIGN(const struct stat st, StatFd(directory->get()));
+    if (record_.steps.size() <= kSyncsSingly) {
+      AGENTFS_TRY(SyncFd(directory->get()));
+    } else if (synced.insert(st.st_dev).second) {
+      AGENTFS_TRY(SyncFileSystemOf(directory->get()));
+    }
   }
   return Ok();
 }
@@ -119,6 +149,7 @@ Result<void> ApplyRun::Stage(ApplyRecord record, ApplySource& source) {
   if (error) return Error(error.value()).WithContext("cannot make " + directory_);
   auto stage = [&]() -> Result<void> {
     AGENTFS_TRY(OpenBackups());
+    AGENTFS_TRY(OpenKept());
     // The names of what will be staged first, so that whoever comes after a crash can remove it.
     AGENTFS_TRY(WriteDurably(directory_ + "/plan", EncodeRecord(record_)));
     AGENTFS_TRY(WriteState(ApplyState::kStaging));
@@ -213,13 +244,13 @@ Result<void> ApplyRun::Do(size_t index) {
 Result<void> ApplyRun::DoRemove(const ApplyStep& step, const std::string& backup) {
   AGENTFS_ASSIGN(const bool saved, Exists(*backups_, backup));
   if (!saved) {
+    AGENTFS_TRY(Keep(step, base_, step.path));
     Result<void> moved = base_.Rename(step.path, *backups_, backup, HostTree::Replace::kNo);
     if (moved.code() != EXDEV) return UnlessGone(moved);
     // The state directory is on another filesystem.
-    (void)backups_->Unlink(backup + ".part");
-    AGENTFS_TRY(base_.Copy(step.path, *backups_, backup + ".part"));
-    AGENTFS_TRY(backups_->Rename(backup + ".part", *backups_, backup, HostTree::Replace::kYes));
+    AGENTFS_TRY(CopyWhole(base_, step.path, *backups_, backup));
   }
+  AGENTFS_TRY(Keep(step, *backups_, backup));
   return UnlessGone(base_.Unlink(step.path));
 }
 
@@ -233,12 +264,11 @@ Result<void> ApplyRun::DoWrite(const ApplyStep& step, const std::string& backup)
                               ? base_.Link(step.path, *backups_, backup)
                               : Result<void>(Error(EXDEV));  // which needs a copy
     if (linked.code() == EXDEV || linked.code() == EPERM || linked.code() == EMLINK) {
-      (void)backups_->Unlink(backup + ".part");
-      AGENTFS_TRY(base_.Copy(step.path, *backups_, backup + ".part"));
-      linked = backups_->Rename(backup + ".part", *backups_, backup, HostTree::Replace::kYes);
+      linked = CopyWhole(base_, step.path, *backups_, backup);
     }
     AGENTFS_TRY(linked);
   }
+  AGENTFS_TRY(Keep(step, *backups_, backup));
   if (step.kind == StepKind::kWrite) {
     // rename(2) does nothing if both are names of one file.
     AGENTFS_TRY(base_.Rename(step.temp, base_, step.path, HostTree::Replace::kYes));
@@ -246,6 +276,22 @@ Result<void> ApplyRun::DoWrite(const ApplyStep& step, const std::string& backup)
   }
   AGENTFS_TRY(base_.Overwrite(step.path, base_, step.temp));
   return base_.Unlink(step.temp);
+}
+
+Result<void> ApplyRun::Keep(const ApplyStep& step, const HostTree& tree, const std::string& path) {
+  if (step.keep.empty()) return Ok();
+  const Result<void> linked = tree.Link(path, *kept_, step.keep);
+  switch (linked.code()) {
+    case EEXIST:  // done before
+    case ENOENT:  // removed: its backup is linked
+    case EXDEV:   // the backup will be a copy, to be linked
+      return Ok();
+    case EPERM:
+    case EMLINK:
+      return CopyWhole(tree, path, *kept_, step.keep);
+    default:
+      return linked;
+  }
 }
 
 Result<void> ApplyRun::DoMove(const ApplyStep& step) {
@@ -282,6 +328,7 @@ Result<void> ApplyRun::TakeBack(size_t index) {
   const ApplyStep& step = record_.steps[index];
   switch (step.kind) {
     case StepKind::kRemove:
+      AGENTFS_TRY(KeepApart(step, BackupOf(index)));
       return GiveBack(BackupOf(index), step.path);
     case StepKind::kMakeDirectory: {
       if (step.replaces) return Ok();
@@ -302,6 +349,17 @@ Result<void> ApplyRun::TakeBack(size_t index) {
   return Error(EBADMSG);
 }
 
+Result<void> ApplyRun::KeepApart(const ApplyStep& step, const std::string& backup) {
+  if (step.keep.empty() || !kept_) return Ok();
+  AGENTFS_ASSIGN(const auto kept, kept_->Stat(step.keep));
+  if (!kept || kept->st_nlink == 1) return Ok();
+  AGENTFS_ASSIGN(const bool saved, Exists(*backups_, backup));
+  auto copied = saved ? CopyWhole(*backups_, backup, *kept_, step.keep)
+                      : CopyWhole(base_, step.path, *kept_, step.keep);
+  // The base comes before what snapshots can show of it.
+  return copied.ok() ? Ok() : UnlessGone(kept_->Unlink(step.keep));
+}
+
 Result<void> ApplyRun::GiveBack(const std::string& backup, const std::string& path) {
   AGENTFS_ASSIGN(const bool saved, Exists(*backups_, backup));
   if (!saved) return Ok();
@@ -310,10 +368,7 @@ Result<void> ApplyRun::GiveBack(const std::string& backup, const std::string& pa
     AGENTFS_TRY(moved);
     return UnlessGone(backups_->Unlink(backup));  // both were names of one file
   }
-  const std::string part = path + ".agentfs-part";
-  (void)base_.Unlink(part);
-  AGENTFS_TRY(backups_->Copy(backup, base_, part));
-  AGENTFS_TRY(base_.Rename(part, base_, path, HostTree::Replace::kYes));
+  AGENTFS_TRY(CopyWhole(*backups_, backup, base_, path));
   return backups_->Unlink(backup);
 }
 
@@ -324,6 +379,7 @@ Result<void> ApplyRun::TakeBackWrite(const ApplyStep& step, const std::string& b
     AGENTFS_TRY(base_.Overwrite(step.path, *backups_, backup));
     AGENTFS_TRY(backups_->Unlink(backup));
   } else if (saved) {
+    AGENTFS_TRY(KeepApart(step, backup));
     AGENTFS_TRY(GiveBack(backup, step.path));
   } else if (!staged && !step.replaces && step.inode != 0) {
     AGENTFS_ASSIGN(const auto st, base_.Stat(step.path));

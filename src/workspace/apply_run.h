@@ -43,9 +43,13 @@ class ApplySource {
 // One apply in its directory below the state directory. One thread.
 class ApplyRun {
  public:
-  // `directory` holds, or will hold, the journal and the backups.
-  ApplyRun(HostTree base, std::string directory, ApplyHook hook)
-      : base_(std::move(base)), directory_(std::move(directory)), hook_(std::move(hook)) {}
+  // `directory` holds, or will hold, the journal and the backups; `kept` what layers still need.
+  // Both are made when they are needed, on one filesystem.
+  ApplyRun(HostTree base, std::string directory, std::string kept, ApplyHook hook)
+      : base_(std::move(base)),
+        directory_(std::move(directory)),
+        kept_directory_(std::move(kept)),
+        hook_(std::move(hook)) {}
 
   // Writes the journal and stages everything; then the state is kCommitting. On error everything is
   // as before, and the directory is gone.
@@ -78,16 +82,21 @@ class ApplyRun {
   Result<void> TakeBackMove(const ApplyStep& step);
   Result<void> TakeBackDirectory(const ApplyStep& step);
   Result<void> GiveBack(const std::string& backup, const std::string& path);
+  // The step's former file can be found by layers; it has its backup, or is still in its place.
+  Result<void> Keep(const ApplyStep& step, const HostTree& tree, const std::string& path);
+  // What is kept of it becomes a file of its own: the backup is about to be the base's again.
+  Result<void> KeepApart(const ApplyStep& step, const std::string& backup);
+  Result<void> OpenKept();
   Result<void> SyncBase();
   void Tell(size_t done) const {
     if (hook_) hook_(done, record_.steps.size());
   }
 
   HostTree base_;
-  const std::string directory_;
+  const std::string directory_, kept_directory_;
   const ApplyHook hook_;
   ApplyRecord record_;
-  std::optional<HostTree> backups_;
+  std::optional<HostTree> backups_, kept_;
 };
 
 }  // namespace agentfs

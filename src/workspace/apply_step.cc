@@ -6,7 +6,7 @@
 namespace agentfs {
 namespace {
 
-constexpr std::string_view kMagic = "agentfs apply 1";
+constexpr std::string_view kMagic = "agentfs apply 2";
 
 // Fields with their length before them: names and values are any bytes.
 class FieldWriter {
@@ -94,7 +94,7 @@ class FieldReader {
 
 void WriteStep(FieldWriter& out, const ApplyStep& step) {
   out.Number(static_cast<int64_t>(step.kind)).Text(step.path).Text(step.other).Text(step.temp);
-  out.Number(step.replaces ? 1 : 0).Attributes(step.before).Attributes(step.after);
+  out.Text(step.keep).Number(step.replaces ? 1 : 0).Attributes(step.before).Attributes(step.after);
   out.Number(static_cast<int64_t>(step.inode)).Number(static_cast<int64_t>(step.size));
 }
 
@@ -104,6 +104,7 @@ ApplyStep ReadStep(FieldReader& in) {
   step.path = in.Text();
   step.other = in.Text();
   step.temp = in.Text();
+  step.keep = in.Text();
   step.replaces = in.Number() != 0;
   step.before = in.Attributes();
   step.after = in.Attributes();

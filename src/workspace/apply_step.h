@@ -31,6 +31,7 @@ struct ApplyStep {
   bool replaces = false;  // there was something at the path
   HostAttributes before;  // of what was there, where it is needed to take the step back
   HostAttributes after;
+  std::string keep;  // under which name layers find what was there (Volume::KeptNames)
   // What was staged, to know it again.
   uint64_t inode = 0, size = 0;
 };

@@ -21,6 +21,9 @@ namespace {
 
 constexpr uint32_t kModeBits = 07777;
 
+// What is read to compare content, at most, with Effort::kBounded.
+constexpr uint64_t kMostCompared = uint64_t{16} << 20;
+
 std::string Join(const std::string& directory, std::string_view name) {
   std::string path = directory;
   if (path.empty() || path.back() != '/') path.push_back('/');
@@ -35,8 +38,11 @@ bool IsInScope(std::string_view name, ChangeScope scope) {
 
 class Comparison {
  public:
-  Comparison(FileSystem& before, FileSystem& after, ChangeScope scope)
-      : before_(before), after_(after), scope_(scope) {}
+  Comparison(FileSystem& before, FileSystem& after, ChangeScope scope, Effort effort)
+      : before_(before),
+        after_(after),
+        scope_(scope),
+        readable_(effort == Effort::kExact ? UINT64_MAX : kMostCompared) {}
 
   Result<std::vector<PathChange>> Run(const Touched& touched);
 
@@ -66,6 +72,7 @@ class Comparison {
   FileSystem& before_;
   FileSystem& after_;
   const ChangeScope scope_;
+  uint64_t readable_;  // bytes that may still be compared
   absl::flat_hash_map<NodeId, const Touched::Node*> touched_;
   absl::flat_hash_map<std::pair<NodeId, std::string_view>, int64_t> since_;
   // In each directory the names that lead to something touched.
@@ -257,6 +264,9 @@ Result<void> Comparison::Describe(PathChange& change) {
 Result<bool> Comparison::SameContent(const PathChange& change) {
   switch (change.after.attr.mode & S_IFMT) {
     case S_IFREG: {
+      const uint64_t size = change.after.attr.size;
+      if (size != change.before.attr.size || size > readable_) return false;
+      readable_ -= size;
       Result<bool> same = SameBytes(before_, change.before, after_, change.after);
       // A part of it is the base's, which has changed: nobody can say what it is now.
       if (same.code() == EIO) return false;
@@ -356,6 +366,24 @@ bool IsBelow(std::string_view path, const std::vector<std::string>& directories)
 
 }  // namespace
 
+bool IsOutside(std::string_view path) {
+  return path.starts_with(kHostPrefix) &&
+         (path.size() == kHostPrefix.size() || path[kHostPrefix.size()] == '/');
+}
+
+std::string_view KnownPath(std::string_view path) {
+  if (!IsOutside(path)) return path;
+  path.remove_prefix(kHostPrefix.size());
+  return path.empty() ? "/" : path;
+}
+
+ChangeScope ScopeOf(const std::vector<std::string>& paths) {
+  const auto outside = static_cast<size_t>(std::count_if(
+      paths.begin(), paths.end(), [](const std::string& path) { return IsOutside(path); }));
+  if (outside == 0) return ChangeScope::kWorkspace;
+  return outside == paths.size() ? ChangeScope::kHost : ChangeScope::kAll;
+}
+
 bool PathChange::type_changed() const {
   return before.node && after.node && ((before.attr.mode ^ after.attr.mode) & S_IFMT) != 0;
 }
@@ -394,10 +422,10 @@ Result<Views> OpenViews(Volume& volume, std::string_view from, std::string_view 
 }
 
 Result<std::vector<PathChange>> FindChanges(Volume& volume, std::string_view from,
-                                            std::string_view to, ChangeScope scope) {
+                                            std::string_view to, ChangeScope scope, Effort effort) {
   AGENTFS_ASSIGN(const Views views, OpenViews(volume, from, to));
   AGENTFS_ASSIGN(const Touched touched, volume.TouchedBetween(from, to));
-  return Comparison(*views.before, *views.after, scope).Run(touched);
+  return Comparison(*views.before, *views.after, scope, effort).Run(touched);
 }
 
 }  // namespace agentfs

@@ -47,13 +47,22 @@ enum class ChangeScope : uint8_t { kWorkspace, kHost, kAll };
 // "/.agentfs/host/etc/passwd" (docs/design/run.md).
 inline constexpr std::string_view kHostPrefix = "/.agentfs/host";
 
+// What has to be compared to find the changes at or below `paths`.
+ChangeScope ScopeOf(const std::vector<std::string>& paths);
+// Whether it is outside of the workspace; and the path that people know it by.
+bool IsOutside(std::string_view path);
+std::string_view KnownPath(std::string_view path);
+
 // The paths that differ between the refs `from` and `to` (a branch, a snapshot, "base"), sorted by
 // path. Files whose bytes, modes and extended attributes are the same do not differ, whatever was
 // done to them; times alone are no difference. Takes time in proportion to what changed, and to the
-// content of files that were written. ENOENT: a ref.
+// content of files that were written; with Effort::kBounded only to the first, because past some
+// megabytes content that was written is taken to differ. ENOENT: a ref.
+enum class Effort : uint8_t { kExact, kBounded };
 Result<std::vector<PathChange>> FindChanges(Volume& volume, std::string_view from,
                                             std::string_view to,
-                                            ChangeScope scope = ChangeScope::kWorkspace);
+                                            ChangeScope scope = ChangeScope::kWorkspace,
+                                            Effort effort = Effort::kExact);
 
 // Those at or below one of `paths`, all if there are none. What was renamed across the border is
 // added or removed.

@@ -20,7 +20,7 @@ struct RiskyPath {
   const char* reason;
 };
 
-constexpr std::array<RiskyPath, 20> kRiskyPaths = {{
+constexpr std::array<RiskyPath, 24> kRiskyPaths = {{
     {"*/.git/hooks/*", "a git hook"},
     {"*/.git/modules/*/hooks/*", "a git hook of a submodule"},
     {"*/.git/worktrees/*/hooks/*", "a git hook of a worktree"},
@@ -41,7 +41,34 @@ constexpr std::array<RiskyPath, 20> kRiskyPaths = {{
     {"*/.nvim.lua", "run by an editor in this directory"},
     {"*/.dir-locals.el", "run by an editor in this directory"},
     {"*/.cargo/config*", "can name programs that cargo runs"},
+    {"*/.claude/settings*.json", "an agent's settings, which can name programs"},
+    {"*/.codex/config.toml", "an agent's settings, which can name programs"},
+    {"*/.gemini/settings.json", "an agent's settings, which can name programs"},
+    {"*/.mcp.json", "names programs that an agent starts"},
 }};
+
+// Of what is outside of the workspace.
+constexpr std::array<RiskyPath, 10> kRiskyOutside = {{
+    {"/.agentfs/host/etc/*", "the machine's configuration"},
+    {"*/.bash*", "run by a shell"},
+    {"*/.profile", "run by a shell"},
+    {"*/.z*", "run by a shell"},
+    {"*/.config/fish/*", "run by a shell"},
+    {"*/.gitconfig", "a git configuration, which can name programs"},
+    {"*/.config/git/*", "a git configuration, which can name programs"},
+    {"*/.ssh/*", "says who may log in where"},
+    {"*/.config/autostart/*", "run at login"},
+    {"*/.config/systemd/*", "run by systemd"},
+}};
+
+template <size_t size>
+std::optional<std::string> MatchPath(const std::array<RiskyPath, size>& risky,
+                                     const std::string& path) {
+  for (const RiskyPath& each : risky) {
+    if (::fnmatch(each.pattern, path.c_str(), 0) == 0) return each.reason;
+  }
+  return std::nullopt;
+}
 
 // Keys of a git configuration that name programs.
 constexpr std::array<std::string_view, 10> kRiskyKeys = {
@@ -113,7 +140,8 @@ Result<std::optional<std::string>> ModeRisk(const Views& views, const PathChange
   if (S_ISLNK(mode)) {
     if (!change.content && change.before.node) return std::optional<std::string>();
     AGENTFS_ASSIGN(const std::string target, views.after->ReadLink(Caller{}, *change.after.node));
-    if (!LeavesWorkspace(change.path, target)) return std::optional<std::string>();
+    if (IsOutside(change.path) || !LeavesWorkspace(change.path, target))
+      return std::optional<std::string>();
     return std::optional<std::string>("a link that leaves the workspace, to " + target);
   }
   if (S_ISCHR(mode) || S_ISBLK(mode)) return std::optional<std::string>("a device");
@@ -131,11 +159,8 @@ Result<std::vector<Risk>> FindRisks(const Views& views, const std::vector<PathCh
   const std::string hooks = HooksPath(views);
   for (const PathChange& change : changes) {
     if (!change.after.node || S_ISDIR(change.after.attr.mode)) continue;
-    std::optional<std::string> reason;
-    for (const RiskyPath& risky : kRiskyPaths) {
-      if (::fnmatch(risky.pattern, change.path.c_str(), 0) == 0) reason = risky.reason;
-      if (reason) break;
-    }
+    std::optional<std::string> reason = MatchPath(kRiskyPaths, change.path);
+    if (!reason && IsOutside(change.path)) reason = MatchPath(kRiskyOutside, change.path);
     if (!reason && hooks.size() > 1 && change.path.starts_with(hooks + "/")) reason = "a git hook";
     if (!reason) {
       AGENTFS_ASSIGN(reason, ConfigRisk(views, change));

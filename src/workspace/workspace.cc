@@ -54,6 +54,7 @@ Result<Layout> StateLayout(WorkspaceKind kind, const std::string& root, const st
   layout.root = root;
   layout.database = state + "/state.db";
   layout.objects = state + "/objects";
+  layout.kept = state + "/kept";
   layout.config = state + "/" + std::string(kConfigFile);
   layout.lock = state + "/lock";
   layout.socket = state + "/control.sock";

@@ -56,6 +56,7 @@ class ApplyTest : public CoreTest {
     layout_.base = base("");
     layout_.base.pop_back();
     layout_.database = state() + "/state.db";
+    layout_.kept = options_.kept_directory = state() + "/kept";
     fs::create_directories(state());
   }
 
@@ -358,6 +359,123 @@ TEST_F(ApplyTest, OpenFilesOfTheBranchGoOnWorking) {
   ApplyAll();
   EXPECT_EQ(ReadBase("log"), "1\n2\n");
 }
+
+// What older layers have of files that an apply replaces. With the parameter all content is in the
+// database.
+class KeptTest : public ApplyTest, public testing::WithParamInterface<bool> {
+ protected:
+  void MakeLarge() {
+    options_.single_file = GetParam();
+    BaseFile("large", old_);
+    BaseFile("linked", old_);
+    fs::create_hard_link(base("linked"), base("linked too"));
+    BaseFile("removed", old_);
+    BaseFile("attributes", "as it was");
+    OpenOverBase(Backing::kSqlite);
+  }
+  void WriteInto(const std::string& path, uint64_t at, std::string_view text) {
+    auto branch = Branch();
+    Get(Get(branch->Open(path, O_RDWR))->Write(at, text));
+  }
+  void TakeSnapshot(const std::string& name, const std::string& branch = "main") {
+    Get(volume().CreateSnapshot(branch, name, "", Durability::kNone));
+  }
+  std::string With(std::string_view text) const {
+    return std::string(text) + old_.substr(text.size());
+  }
+  size_t Kept() {
+    return fs::exists(layout_.kept)
+               ? std::distance(fs::directory_iterator(layout_.kept), fs::directory_iterator())
+               : 0;
+  }
+
+  const std::string old_ = std::string(400'000, 'o');
+};
+
+TEST_P(KeptTest, SnapshotsStayWhatTheyWere) {
+  MakeLarge();
+  for (const char* path : {"large", "linked", "removed"}) WriteInto(path, 0, "first");
+  Get(Branch()->Chmod("attributes", 0600));
+  TakeSnapshot("first");
+  Get(volume().CreateBranch("other", "first"));
+  for (const char* path : {"large", "linked"}) WriteInto(path, 0, "second");
+  Get(Branch()->WriteFile("attributes", "other"));
+  Get(Branch()->Unlink("removed"));
+  TakeSnapshot("second");
+  ApplyAll();
+  EXPECT_EQ(ReadBase("linked too"), With("second"));
+  auto expect = [&] {
+    auto first = Snapshot("first"), second = Snapshot("second");
+    for (const char* path : {"large", "linked", "removed"}) {
+      EXPECT_TRUE(Get(first->ReadFile(path)) == With("first")) << path;
+      EXPECT_TRUE(Get(Branch("other")->ReadFile(path)) == With("first")) << path;
+    }
+    EXPECT_TRUE(Get(second->ReadFile("large")) == With("second"));
+    EXPECT_TRUE(Get(second->ReadFile("linked")) == With("second"));
+    EXPECT_EQ(Get(first->ReadFile("attributes")), "as it was");
+  };
+  expect();
+  Reopen();
+  expect();
+  Get(volume().CollectGarbage());
+  expect();
+  EXPECT_EQ(Kept(), 4u);
+
+  Get(Open().UndoLast());
+  EXPECT_EQ(fs::hard_link_count(base("large")), 1u);
+  EXPECT_TRUE(ReadBase("removed") == old_);
+  expect();
+  ExpectClean();
+}
+
+TEST_P(KeptTest, WhatNobodyNeedsIsNotKept) {
+  MakeLarge();
+  WriteInto("large", 0, "first");
+  Get(Branch()->Unlink("removed"));
+  Get(Branch()->WriteFile("attributes", "other"));
+  ApplyAll();
+  EXPECT_EQ(Kept(), 1u);
+  for (const SnapshotInfo& each : volume().ListSnapshots()) {
+    Get(volume().DeleteSnapshot(each.name));
+  }
+  Reopen();  // layers are merged where no view writes to them
+  Get(volume().CollectGarbage());
+  EXPECT_EQ(Kept(), 0u);
+  EXPECT_TRUE(Get(Branch()->ReadFile("large")) == With("first"));
+}
+
+TEST_P(KeptTest, AFileThatIsOpenStaysReadableAndWritable) {
+  MakeLarge();
+  auto branch = Branch();
+  auto file = Get(branch->Open("large", O_RDWR));
+  Get(file->Write(0, "first"));
+  ApplyAll();
+  EXPECT_TRUE(Get(file->Read(0, old_.size())) == With("first"));
+  Get(file->Write(0, "again"));
+  EXPECT_TRUE(Get(file->Read(0, old_.size())) == With("again"));
+  EXPECT_TRUE(Get(branch->ReadFile("large")) == With("again"));
+  EXPECT_THAT(Differences(), ElementsAre("/large"));
+  EXPECT_THAT(Conflicts(), IsEmpty());
+  file.reset();
+  ApplyAll();
+  EXPECT_TRUE(ReadBase("large") == With("again"));
+  EXPECT_THAT(Differences(), IsEmpty());
+  ExpectClean();
+}
+
+TEST_P(KeptTest, WhoWritesToWhatIsKeptIsNoticed) {
+  MakeLarge();
+  const int writer = ::open(base("large").c_str(), O_WRONLY | O_CLOEXEC);
+  WriteInto("large", 0, "first");
+  TakeSnapshot("first");
+  ApplyAll();
+  NextTick();
+  EXPECT_EQ(::pwrite(writer, "x", 1, 9000), 1);
+  ::close(writer);
+  EXPECT_EQ(Snapshot("first")->ReadFile("large").code(), EIO);
+}
+
+INSTANTIATE_TEST_SUITE_P(Homes, KeptTest, testing::Bool());
 
 TEST_F(ApplyTest, FlagsWhatWouldActOnThePersonLater) {
   BaseDirectory("sub");

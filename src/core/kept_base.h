@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Files of the base that are not there any more (an apply has replaced them), but whose content
+// layers still need. Each is a file of the kept directory, under a name that says which version it
+// is; who replaces a file of the base puts it there first (Volume::KeptNames).
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/synchronization/mutex.h"
+#include "agentfs/base_fs.h"
+#include "core/records.h"
+
+namespace agentfs {
+
+// The name of the version that `signature` is of; a change of the ctime alone is the same version,
+// because keeping a file changes that.
+std::string KeptName(uint64_t identity, const BaseSignature& signature);
+
+// Whether a layer that has this record needs the base's file as `signature` says it is.
+bool NeedsBase(const NodeRecord& record, const BaseSignature& signature);
+
+// Thread-safe. Its lock is a leaf.
+class KeptBase {
+ public:
+  // Empty: there is none, and nothing is ever found. It need not be there yet.
+  explicit KeptBase(std::string directory) : directory_(std::move(directory)) {}
+
+  // ENOENT: it was not kept, or has been written since.
+  Result<std::shared_ptr<BaseFile>> Open(uint64_t identity, const BaseSignature& signature);
+
+  // Removes what `needed` does not want, by name; the bytes that this gives back.
+  using Needed = std::function<Result<bool>(uint64_t identity, const std::string& name)>;
+  Result<uint64_t> Collect(const Needed& needed);
+
+ private:
+  Result<BaseFs*> Directory();
+
+  const std::string directory_;
+  absl::Mutex mu_;
+  std::unique_ptr<BaseFs> opened_ ABSL_GUARDED_BY(mu_);  // stays once it is open
+};
+
+}  // namespace agentfs
