@@ -24,7 +24,7 @@ ApplyJson ConflictsJson(const std::vector<ApplyConflict>& conflicts) {
   static constexpr const char* kKinds[] = {"changed", "appeared", "vanished", "overlaps"};
   ApplyJson list = ApplyJson::array();
   for (const ApplyConflict& conflict : conflicts) {
-    list.push_back({{"path", conflict.path},
+    list.push_back({{"path", KnownPath(conflict.path)},
                     {"kind", kKinds[static_cast<size_t>(conflict.kind)]},
                     {"reason", conflict.reason()}});
   }
@@ -33,7 +33,9 @@ ApplyJson ConflictsJson(const std::vector<ApplyConflict>& conflicts) {
 
 ApplyJson RisksJson(const std::vector<Risk>& risks) {
   ApplyJson list = ApplyJson::array();
-  for (const Risk& risk : risks) list.push_back({{"path", risk.path}, {"reason", risk.reason}});
+  for (const Risk& risk : risks) {
+    list.push_back({{"path", KnownPath(risk.path)}, {"reason", risk.reason}});
+  }
   return list;
 }
 
@@ -69,7 +71,7 @@ Result<int> RefuseConflicts(const Context& context, const ApplyCommand& command,
                             const ApplyPlan& plan) {
   std::string list;
   for (const ApplyConflict& conflict : plan.conflicts) {
-    list += "  " + GitQuote(conflict.path) + ": " + conflict.reason() + "\n";
+    list += "  " + GitQuote(KnownPath(conflict.path)) + ": " + conflict.reason() + "\n";
   }
   const std::string message =
       fmt::format("apply: {} conflict{}; nothing was written", plan.conflicts.size(),
@@ -82,7 +84,9 @@ Result<int> RefuseConflicts(const Context& context, const ApplyCommand& command,
 
 std::string RisksText(const std::vector<Risk>& risks) {
   std::string text;
-  for (const Risk& risk : risks) text += "  " + GitQuote(risk.path) + ": " + risk.reason + "\n";
+  for (const Risk& risk : risks) {
+    text += "  " + GitQuote(KnownPath(risk.path)) + ": " + risk.reason + "\n";
+  }
   return text;
 }
 
@@ -187,7 +191,7 @@ Result<int> UndoApply(Context& context, Applier& applier, const ApplyCommand& co
   AGENTFS_ASSIGN(const auto changed, applier.ChangedSinceLast());
   if (!changed.empty() && !command.force) {
     std::string list;
-    for (const std::string& path : changed) list += "  " + GitQuote(path) + "\n";
+    for (const std::string& path : changed) list += "  " + GitQuote(KnownPath(path)) + "\n";
     const std::string message =
         fmt::format("apply --undo: {} path{} changed since the apply; nothing was written",
                     changed.size(), changed.size() == 1 ? " was" : "s were");
@@ -210,7 +214,9 @@ Result<ApplyOptions> OptionsOf(const Context& context, Session& session,
   options.branch = command.branch;
   if (command.merge) options.on_conflict = OnConflict::kMerge;
   if (command.force) options.on_conflict = OnConflict::kOverwrite;
-  AGENTFS_ASSIGN(options.paths, WorkspacePaths(context, session.workspace().layout, command.paths));
+  AGENTFS_ASSIGN(const Views views, OpenViews(session.volume(), "base", command.branch));
+  AGENTFS_ASSIGN(options.paths,
+                 PathsInAndOut(context, session.workspace().layout, views, command.paths));
   return options;
 }
 

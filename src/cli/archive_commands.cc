@@ -13,6 +13,7 @@
 #include "cli/draft_file.h"
 #include "cli/session.h"
 #include "cli/spec/spec_file.h"
+#include "workspace/standstill.h"
 
 namespace agentfs::cli {
 namespace {
@@ -22,32 +23,13 @@ Result<void> Because(const CommandFileBuffer& file, Result<void> result) {
   return result.ok() || file.state().ok() ? result : file.state();
 }
 
-// The snapshot that stands for a branch while it is read: in a server, others change the branch.
-class Standstill {
- public:
-  static Result<Standstill> Of(Session& session, const std::string& ref) {
-    const auto branches = session.volume().ListBranches();
-    const bool changes =
-        session.context().live != nullptr &&
-        std::ranges::any_of(branches, [&](const auto& b) { return b.name == ref; });
-    if (!changes) return Standstill(nullptr, ref);
-    AGENTFS_ASSIGN(const SnapshotInfo taken,
-                   session.operations().CreateSnapshot(ref, "", "while it is exported"));
-    return Standstill(&session, taken.name);
-  }
-  Standstill(Standstill&& other) noexcept
-      : session_(std::exchange(other.session_, nullptr)), ref_(std::move(other.ref_)) {}
-  ~Standstill() {
-    if (session_ != nullptr) (void)session_->operations().DeleteSnapshot(ref_).ok();
-  }
-
-  const std::string& ref() const { return ref_; }
-
- private:
-  Standstill(Session* session, std::string ref) : session_(session), ref_(std::move(ref)) {}
-  Session* session_;  // null: nothing to delete
-  std::string ref_;
-};
+// In a server others change the branch meanwhile.
+Result<std::optional<Standstill>> StandStill(Session& session, const std::string& ref) {
+  if (session.context().live == nullptr) return std::optional<Standstill>();
+  AGENTFS_TRY(session.operations().FlushPages(ref));
+  AGENTFS_ASSIGN(Standstill still, Standstill::Of(session.volume(), ref, "while it is exported"));
+  return std::optional<Standstill>(std::move(still));
+}
 
 // No more than fits, whatever the archive says of itself.
 ArchiveLimits LimitsFor(const Workspace& workspace) {
@@ -137,9 +119,10 @@ Result<int> RunExport(Context& context, const ExportOptions& options) {
   AGENTFS_ASSIGN(auto session, Session::Open(context, Access::kRead));
   const std::string ref = options.ref.empty() ? std::string(kMainBranch) : options.ref;
   {
-    AGENTFS_ASSIGN(const Standstill still,
-                   context.Explain("cannot export", ref, Standstill::Of(*session, ref)));
-    AGENTFS_ASSIGN(const Files files, OpenFiles(*session, ViewChoice{still.ref(), {}}));
+    AGENTFS_ASSIGN(const auto still,
+                   context.Explain("cannot export", ref, StandStill(*session, ref)));
+    const std::string& read = still ? still->ref() : ref;
+    AGENTFS_ASSIGN(const Files files, OpenFiles(*session, ViewChoice{read, {}}));
     AGENTFS_TRY(context.Explain("cannot export", ref, Save(context, options, *session, files)));
   }
   AGENTFS_TRY(session->Close());

@@ -81,8 +81,13 @@ Result<int> InSession(Context& context, const std::function<Result<int>(Session&
 }
 
 Result<std::vector<std::string>> PathsOf(const Context& context, Session& session,
+                                         const Backwards& what,
                                          const std::vector<std::string>& arguments) {
-  return WorkspacePaths(context, session.workspace().layout, arguments);
+  if (arguments.empty()) return arguments;
+  AGENTFS_TRY(RequireBranch(session.volume(), what.branch));
+  AGENTFS_TRY(RequireRef(session.volume(), what.ref));
+  AGENTFS_ASSIGN(const Views views, OpenViews(session.volume(), what.ref, what.branch));
+  return PathsInAndOut(context, session.workspace().layout, views, arguments);
 }
 
 // The newest checkpoint that the branch is not the same as: so that a second undo goes further
@@ -107,7 +112,7 @@ Result<std::string> WhatToUndoTo(Session& session, const std::string& branch) {
 Result<int> RunDiscard(Context& context, const DiscardCommand& command) {
   return InSession(context, [&](Session& session) -> Result<int> {
     Backwards what{"discarded", OrMain(command.branch), "base", {}};
-    AGENTFS_ASSIGN(what.paths, PathsOf(context, session, command.paths));
+    AGENTFS_ASSIGN(what.paths, PathsOf(context, session, what, command.paths));
     return GoBack(context, session, what);
   });
 }
@@ -115,7 +120,7 @@ Result<int> RunDiscard(Context& context, const DiscardCommand& command) {
 Result<int> RunRestore(Context& context, const RestoreCommand& command) {
   return InSession(context, [&](Session& session) -> Result<int> {
     Backwards what{"restored", OrMain(command.branch), command.ref, {}};
-    AGENTFS_ASSIGN(what.paths, PathsOf(context, session, command.paths));
+    AGENTFS_ASSIGN(what.paths, PathsOf(context, session, what, command.paths));
     return GoBack(context, session, what);
   });
 }

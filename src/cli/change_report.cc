@@ -17,7 +17,8 @@ namespace {
 using Kind = PathChange::Kind;
 
 std::string ShownPath(const PathChange& change, const std::string& path) {
-  return GitQuote(S_ISDIR(change.attr().mode) ? path + "/" : path);
+  const std::string known(KnownPath(path));
+  return GitQuote(S_ISDIR(change.attr().mode) ? known + "/" : known);
 }
 
 bool IsIn(std::string_view path, std::string_view directory) {
@@ -108,8 +109,9 @@ std::string StatusLine(const PathChange& change) {
 
 nlohmann::ordered_json ChangeJson(const PathChange& change) {
   nlohmann::ordered_json json = {{"status", std::string(1, StatusLetter(change))},
-                                 {"path", change.path}};
-  if (change.kind == Kind::kRenamed) json["old_path"] = change.old_path;
+                                 {"path", KnownPath(change.path)}};
+  if (change.kind == Kind::kRenamed) json["old_path"] = KnownPath(change.old_path);
+  if (IsOutside(change.path)) json["outside"] = true;
   json["type"] = TypeName(change.attr().mode);
   if (change.type_changed()) json["old_type"] = TypeName(change.before.attr.mode);
   if (change.before.node) {
@@ -155,7 +157,10 @@ std::string ChangeSummary(const std::vector<PathChange>& changes, size_t limit) 
   for (const PathChange* change : listed) {
     const bool deletion = change->kind == Kind::kRemoved;
     if (!deletion && shown++ >= limit) continue;
-    text += "  " + StatusLine(*change);
+    text += fmt::format(
+        "  {} {}{}\n", StatusLetter(*change),
+        change->kind == Kind::kRenamed ? ShownPath(*change, change->old_path) + " -> " : "",
+        ShownPath(*change, change->path));
   }
   if (shown > limit) text += fmt::format("  ... and {} more\n", shown - limit);
   return text;

@@ -47,6 +47,7 @@ Result<int> RunBranchBind(Context& context, const BindOptions& options);
 struct DiffOptions {
   std::vector<std::string> arguments;  // refs, then paths
   std::string branch;
+  bool outside = false;  // what was changed outside of the workspace
   bool stat = false, name_status = false, exit_code = false;
 };
 Result<int> RunDiff(Context& context, const DiffOptions& options);

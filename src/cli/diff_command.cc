@@ -18,6 +18,7 @@ namespace {
 // What is compared: two refs, and perhaps only some paths.
 struct Question {
   std::string from = "base", to;
+  std::vector<std::string> arguments;  // the paths as they were given
   std::vector<std::string> paths;
 };
 
@@ -41,13 +42,19 @@ Result<Question> Understand(Session& session, const DiffOptions& options) {
   } else if (refs.size() == 1) {
     question.from = refs[0];
   }
-  AGENTFS_ASSIGN(question.paths, WorkspacePaths(session.context(), session.workspace().layout,
-                                                {argument, options.arguments.end()}));
+  question.arguments = {argument, options.arguments.end()};
   return question;
 }
 
 // A path that is neither there nor was is a mistake.
-Result<void> RequirePaths(Context& context, const Question& question, const Views& views) {
+Result<void> FindPaths(Context& context, const Layout& layout, const DiffOptions& options,
+                       const Views& views, Question& question) {
+  AGENTFS_ASSIGN(question.paths, PathsInAndOut(context, layout, views, question.arguments));
+  if (options.outside) question.paths.emplace_back(kHostPrefix);
+  if (ScopeOf(question.paths) == ChangeScope::kAll) {
+    return Error(EINVAL, "diff: some of the paths are outside of the workspace, and some are not",
+                 "ask for them one after the other");
+  }
   for (const std::string& path : question.paths) {
     if (Files(views.before).Resolve(path, FollowLinks::kNo).ok()) continue;
     if (Files(views.after).Resolve(path, FollowLinks::kNo).ok()) continue;
@@ -56,6 +63,18 @@ Result<void> RequirePaths(Context& context, const Question& question, const View
                                      question.from, question.to));
   }
   return Ok();
+}
+
+// What is outside of the workspace is told as the host names it, so that the patch is one for "/".
+Result<std::vector<PathChange>> FindAll(Volume& volume, const Question& question) {
+  AGENTFS_ASSIGN(auto changes,
+                 FindChanges(volume, question.from, question.to, ScopeOf(question.paths)));
+  changes = SelectPaths(std::move(changes), question.paths);
+  for (PathChange& change : changes) {
+    change.path = std::string(KnownPath(change.path));
+    change.old_path = std::string(KnownPath(change.old_path));
+  }
+  return changes;
 }
 
 std::string_view ColorOf(PatchLine kind) {
@@ -163,14 +182,13 @@ Result<int> RunDiff(Context& context, const DiffOptions& options) {
   AGENTFS_ASSIGN(auto session, Session::Open(context, Access::kRead));
   bool differs = false;
   {
-    AGENTFS_ASSIGN(const Question question, Understand(*session, options));
+    AGENTFS_ASSIGN(Question question, Understand(*session, options));
     for (const std::string& ref : {question.from, question.to}) {
       AGENTFS_TRY(session->operations().FlushPages(ref));
     }
     AGENTFS_ASSIGN(const Views views, OpenViews(session->volume(), question.from, question.to));
-    AGENTFS_TRY(RequirePaths(context, question, views));
-    AGENTFS_ASSIGN(auto changes, FindChanges(session->volume(), question.from, question.to));
-    changes = SelectPaths(std::move(changes), question.paths);
+    AGENTFS_TRY(FindPaths(context, session->workspace().layout, options, views, question));
+    AGENTFS_ASSIGN(const auto changes, FindAll(session->volume(), question));
     differs = !changes.empty();
     AGENTFS_TRY(PrintDiff(context, options, question, views, changes));
   }

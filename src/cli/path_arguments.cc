@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "agentfs/files.h"
 #include "agentfs/path.h"
 
 namespace agentfs::cli {
@@ -40,6 +41,25 @@ Result<std::vector<std::string>> WorkspacePaths(const Context& context, const La
   for (const std::string& argument : arguments) {
     AGENTFS_ASSIGN(std::string path, WorkspacePath(context, layout, argument));
     paths.push_back(std::move(path));
+  }
+  return paths;
+}
+
+Result<std::vector<std::string>> PathsInAndOut(const Context& context, const Layout& layout,
+                                               const Views& views,
+                                               const std::vector<std::string>& arguments) {
+  const auto has = [&](const std::string& path) {
+    return Files(views.before).Resolve(path, FollowLinks::kNo).ok() ||
+           Files(views.after).Resolve(path, FollowLinks::kNo).ok();
+  };
+  AGENTFS_ASSIGN(std::vector<std::string> paths, WorkspacePaths(context, layout, arguments));
+  for (size_t i = 0; i < paths.size(); ++i) {
+    if (!arguments[i].starts_with("/") || IsOutside(paths[i]) || has(paths[i])) continue;
+    std::error_code ignored;
+    const std::string real = std::filesystem::weakly_canonical(arguments[i], ignored);
+    AGENTFS_ASSIGN(const std::string outside,
+                   NormalizePath(std::string(kHostPrefix) + (real.empty() ? paths[i] : real)));
+    if (has(outside)) paths[i] = outside;
   }
   return paths;
 }

@@ -9,6 +9,7 @@
 #include "agentfs/result.h"
 #include "agentfs/volume.h"
 #include "cli/context.h"
+#include "workspace/changes.h"
 #include "workspace/workspace.h"
 
 namespace agentfs::cli {
@@ -19,6 +20,12 @@ Result<std::string> WorkspacePath(const Context& context, const Layout& layout,
                                   const std::string& argument);
 Result<std::vector<std::string>> WorkspacePaths(const Context& context, const Layout& layout,
                                                 const std::vector<std::string>& arguments);
+
+// The same for what may also be outside of the workspace (kHostPrefix), as the host names it:
+// absolute paths that neither view has in the workspace, but one has there.
+Result<std::vector<std::string>> PathsInAndOut(const Context& context, const Layout& layout,
+                                               const Views& views,
+                                               const std::vector<std::string>& arguments);
 
 bool IsBranch(Volume& volume, const std::string& ref);
 // A branch, a snapshot's name or id, or "base".

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "adapters/control/json.h"
+#include "cli/change_report.h"
 #include "cli/commands.h"
 #include "cli/context.h"
 #include "cli/session.h"
@@ -50,14 +51,15 @@ std::string MountText(const Json& mount) {
 Result<void> PrintBranches(const Context& context, const Json& branches) {
   std::vector<std::vector<std::string>> rows;
   for (const Json& branch : branches) {
-    const Json changes = branch.value("changes", Json::object());
-    rows.push_back({Text(branch["name"]), Text(branch["on"]),
-                    std::to_string(changes.value("files", uint64_t{0})),
-                    std::to_string(changes.value("directories", uint64_t{0})),
-                    FormatBytes(changes.value("bytes", uint64_t{0})),
+    const Json& changes = branch["changes"];
+    rows.push_back({Text(branch["name"]), Text(branch["on"]), Text(changes["added"]),
+                    Text(changes["modified"]), Text(changes["removed"]), Text(changes["renamed"]),
+                    Text(changes["outside"]), Bytes(changes["bytes"]),
                     branch["in_use"] ? "yes" : "no"});
   }
-  return context.PrintTable({"BRANCH", "ON", "FILES", "DIRECTORIES", "BYTES", "IN USE"}, rows);
+  return context.PrintTable(
+      {"BRANCH", "ON", "ADDED", "MODIFIED", "DELETED", "RENAMED", "OUTSIDE", "BYTES", "IN USE"},
+      rows);
 }
 
 std::string LimitsText(const Json& limits) {
@@ -100,12 +102,29 @@ Result<void> PrintStatus(const Context& context, const Json& status) {
   return context.Print(text);
 }
 
+// How each branch differs from the base.
+Result<void> CountChanges(Volume& volume, Json& branches) {
+  for (Json& branch : branches) {
+    const std::string name = branch["name"];
+    AGENTFS_ASSIGN(const auto inside,
+                   FindChanges(volume, "base", name, ChangeScope::kWorkspace, Effort::kBounded));
+    AGENTFS_ASSIGN(const auto outside,
+                   FindChanges(volume, "base", name, ChangeScope::kHost, Effort::kBounded));
+    Json& changes = branch["changes"];
+    changes.update(CountsJson(inside));
+    changes["outside"] = ListedChanges(outside).size();
+    if (!changes.contains("bytes")) changes["bytes"] = 0;
+  }
+  return Ok();
+}
+
 }  // namespace
 
 Result<int> RunStatus(Context& context) {
   AGENTFS_ASSIGN(auto session, Session::Open(context, Access::kRead));
   AGENTFS_ASSIGN(Json status, control::StatusJson(session->operations()));
   DescribeWorkspace(session->workspace(), status);
+  AGENTFS_TRY(CountChanges(session->volume(), status["branches"]));
   if (context.live != nullptr)
     status["server"] = {{"pid", ::getpid()}, {"version", AGENTFS_VERSION}};
   AGENTFS_TRY(session->Close());

@@ -38,7 +38,8 @@ class Arguments {
 void Arguments::AddMount(const SandboxMount& mount, bool read_only) {
   switch (mount.what) {
     case What::kReadOnly:
-      return Add({"--ro-bind", mount.source, mount.path});
+      // An entry of a directory may have gone since it was listed.
+      return Add({mount.path == "/" ? "--ro-bind" : "--ro-bind-try", mount.source, mount.path});
     case What::kReal:
     case What::kWorkspace:
     case What::kCow:
@@ -47,6 +48,12 @@ void Arguments::AddMount(const SandboxMount& mount, bool read_only) {
       // A device that may not be used as one cannot be opened.
       if (mount.kind == PathKind::kFile) return Add({"--ro-bind", "/dev/null", mount.path});
       return Add({"--perms", "0000", "--tmpfs", mount.path});
+    case What::kPartial:
+      // The root is bubblewrap's own, and empty.
+      if (mount.path == "/") return;
+      return Add({"--perms", "0755", "--tmpfs", mount.path});
+    case What::kLink:
+      return Add({"--symlink", mount.source, mount.path});
     case What::kPrivate:
       return Add({"--perms", fmt::format("{:04o}", mount.mode), "--tmpfs", mount.path});
     case What::kProc:
@@ -106,7 +113,8 @@ std::vector<std::string> BubblewrapArguments(const SandboxPlan& plan) {
   }
   // After what may have been mounted in them.
   for (const SandboxMount& mount : plan.mounts) {
-    if (mount.what == What::kHidden && mount.kind == PathKind::kDirectory) {
+    const bool hidden = mount.what == What::kHidden && mount.kind == PathKind::kDirectory;
+    if (hidden || mount.what == What::kPartial) {
       arguments.Add({"--remount-ro", mount.path});
     }
   }

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <map>
+#include <set>
 
 namespace agentfs {
 namespace {
@@ -17,6 +18,9 @@ constexpr std::array<std::string_view, 4> kResolvers = {"/run/systemd/resolve", 
 constexpr std::array<std::string_view, 3> kKernelSettings = {"/proc/fs", "/proc/sys",
                                                              "/proc/sysrq-trigger"};
 
+// Each entry of a directory that is put together is a mount, of a quarter of a millisecond.
+constexpr size_t kMostEntries = 64;
+
 bool IsAtOrBelow(std::string_view path, std::string_view top) {
   if (top == "/") return true;
   return path.starts_with(top) && (path.size() == top.size() || path[top.size()] == '/');
@@ -24,6 +28,11 @@ bool IsAtOrBelow(std::string_view path, std::string_view top) {
 
 std::string Below(const std::string& directory, std::string_view path) {
   return path == "/" ? directory : directory + std::string(path);
+}
+
+std::string ParentDirectory(const std::string& path) {
+  const size_t slash = path.rfind('/');
+  return slash == 0 ? "/" : path.substr(0, slash);
 }
 
 std::string Expand(const std::string& path, const std::string& home) {
@@ -39,6 +48,8 @@ class Builder {
   void AddDefaults();
   Result<void> AddRules(const SandboxRules& rules, bool required);
   void AddSecrets();
+  // Where it can be had, what is hidden is not even there.
+  void LeaveOutHidden();
   std::vector<SandboxMount> Finish();
 
  private:
@@ -47,6 +58,7 @@ class Builder {
     mount = {what, path, std::move(source), PathKind::kDirectory, mode};
   }
   void Hide(const std::string& path);
+  void PutTogether(const std::string& directory);
   PathKind KindInside(const std::string& path) const;
   const SandboxMount* Enclosing(const std::string& path) const;
 
@@ -63,16 +75,17 @@ void Builder::AddDefaults() {
       Set(What::kReadOnly, std::string(path), std::string(path));
     }
   }
-  Set(What::kPrivate, "/run");
+  const auto make_private = [&](const std::string& path, uint32_t mode) {
+    if (facts_.kind_of(path) == PathKind::kDirectory) Set(What::kPrivate, path, {}, mode);
+  };
+  make_private("/run", 0755);
   for (std::string_view path : kResolvers) {
     if (facts_.kind_of(std::string(path)) != PathKind::kAbsent) {
       Set(What::kReadOnly, std::string(path), std::string(path));
     }
   }
-  Set(What::kPrivate, "/tmp", {}, 01777);
-  if (facts_.kind_of("/var/tmp") == PathKind::kDirectory) {
-    Set(What::kPrivate, "/var/tmp", {}, 01777);
-  }
+  make_private("/tmp", 01777);
+  make_private("/var/tmp", 01777);
   Set(What::kWorkspace, facts_.workspace, facts_.view);
 }
 
@@ -119,6 +132,35 @@ void Builder::AddSecrets() {
   Set(What::kWorkspace, facts_.workspace, facts_.view);
 }
 
+void Builder::LeaveOutHidden() {
+  std::set<std::string> directories;  // in their order: outer ones first
+  for (const auto& [path, mount] : mounts_) {
+    if (mount.what == What::kHidden && path != "/") directories.insert(ParentDirectory(path));
+  }
+  for (const std::string& directory : directories) {
+    const auto own = mounts_.find(directory);
+    const What what = own != mounts_.end() ? own->second.what : Enclosing(directory)->what;
+    // Views, and what may be written to, must stay what they are.
+    if (what == What::kReadOnly) PutTogether(directory);
+  }
+}
+
+void Builder::PutTogether(const std::string& directory) {
+  const std::vector<HostEntry> entries = facts_.list(directory, kMostEntries);
+  if (entries.empty()) return;
+  Set(What::kPartial, directory);
+  for (const HostEntry& entry : entries) {
+    const std::string path = (directory == "/" ? "" : directory) + "/" + entry.name;
+    const auto own = mounts_.find(path);
+    if (own == mounts_.end()) {
+      Set(entry.target.empty() ? What::kReadOnly : What::kLink, path,
+          entry.target.empty() ? path : entry.target);
+    } else if (own->second.what == What::kHidden) {
+      mounts_.erase(own);
+    }
+  }
+}
+
 // The mount that `path` is in, itself left out; never null, since there is one for "/".
 const SandboxMount* Builder::Enclosing(const std::string& path) const {
   const SandboxMount* found = nullptr;
@@ -149,6 +191,7 @@ Result<SandboxPlan> MakeSandboxPlan(const SandboxRules& config, const SandboxRul
   AGENTFS_TRY(builder.AddRules(config, false));
   AGENTFS_TRY(builder.AddRules(flags, true));
   builder.AddSecrets();
+  builder.LeaveOutHidden();
   SandboxPlan plan;
   plan.mounts = builder.Finish();
   plan.network = config.network && flags.network;
@@ -160,7 +203,8 @@ bool IsVisible(const SandboxPlan& plan, std::string_view path) {
   bool visible = false;
   for (const SandboxMount& mount : plan.mounts) {
     if (!IsAtOrBelow(path, mount.path)) continue;
-    visible = mount.what != What::kHidden && mount.what != What::kPrivate;
+    visible = mount.what != What::kHidden && mount.what != What::kPrivate &&
+              (mount.what != What::kPartial || path == mount.path);
   }
   return visible;
 }

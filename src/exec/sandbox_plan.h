@@ -17,6 +17,12 @@ namespace agentfs {
 
 enum class PathKind : uint8_t { kAbsent, kFile, kDirectory };
 
+// A name in a directory of the host.
+struct HostEntry {
+  std::string name;
+  std::string target;  // of a symbolic link; empty: it is none
+};
+
 // What the plan has to know of the host and the workspace.
 struct SandboxFacts {
   std::string workspace;             // the path that the command finds it at
@@ -26,6 +32,8 @@ struct SandboxFacts {
   std::string home;
   bool is_root = false;
   std::function<PathKind(const std::string&)> kind_of;
+  // What the directory holds; none if that cannot be read, or is more than `limit`.
+  std::function<std::vector<HostEntry>(const std::string&, size_t limit)> list;
 };
 
 struct SandboxMount {
@@ -34,8 +42,10 @@ struct SandboxMount {
     kReal,       // the host's own, writable
     kWorkspace,  // the branch's view
     kCow,        // from the branch's view of the host
-    kHidden,
-    kPrivate,  // empty and writable
+    kHidden,     // there, but empty, and cannot be opened
+    kPartial,    // read-only, with only those entries that have a mount of their own
+    kLink,       // a symbolic link to `source`
+    kPrivate,    // empty and writable
     kProc,
     kDev,
   };
@@ -55,7 +65,9 @@ struct SandboxPlan {
 };
 
 // Of several rules about one path `flags` win over `config`; of those about paths in each other the
-// longer path wins; either may cut the network. What config names and is not there is left out;
+// longer path wins; either may cut the network. What is hidden is absent where its directory is
+// the host's own, read-only, and small enough to be put together without it; elsewhere it is there,
+// but cannot be opened. What config names and is not there is left out;
 // ENOENT for what a flag wants copy-on-write or writable and is not there.
 Result<SandboxPlan> MakeSandboxPlan(const SandboxRules& config, const SandboxRules& flags,
                                     const SandboxFacts& facts);

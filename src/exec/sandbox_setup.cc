@@ -18,6 +18,22 @@ PathKind KindOf(const std::string& path) {
   return S_ISDIR(st.st_mode) ? PathKind::kDirectory : PathKind::kFile;
 }
 
+// What cannot be looked at (a mount whose server is gone) cannot be shown either.
+std::vector<HostEntry> ListHost(const std::string& directory, size_t limit) {
+  std::vector<HostEntry> entries;
+  std::error_code error;
+  auto at = std::filesystem::directory_iterator(directory, error);
+  for (; !error && at != std::filesystem::directory_iterator(); at.increment(error)) {
+    if (entries.size() == limit) return {};
+    std::error_code failed;
+    HostEntry entry{at->path().filename(), {}};
+    if (at->is_symlink(failed)) entry.target = std::filesystem::read_symlink(at->path(), failed);
+    struct stat st;
+    if (!failed && ::lstat(at->path().c_str(), &st) == 0) entries.push_back(std::move(entry));
+  }
+  return error ? std::vector<HostEntry>() : entries;
+}
+
 SandboxFacts FactsOf(const Workspace& workspace, const BranchPlace& place) {
   SandboxFacts facts;
   facts.workspace = workspace.layout.base;
@@ -29,6 +45,7 @@ SandboxFacts FactsOf(const Workspace& workspace, const BranchPlace& place) {
   facts.home = AbsolutePath(home.empty() ? "/root" : home);
   facts.is_root = ::geteuid() == 0;
   facts.kind_of = KindOf;
+  facts.list = ListHost;
   return facts;
 }
 

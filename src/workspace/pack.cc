@@ -10,6 +10,7 @@
 
 #include "workspace/changes.h"
 #include "workspace/restore_paths.h"
+#include "workspace/standstill.h"
 
 namespace agentfs {
 namespace {
@@ -51,7 +52,6 @@ Result<std::vector<PathChange>> Everything(FileSystem& fs) {
 class Packer {
  public:
   Packer(Volume& from, Volume& to) : from_(from), to_(to), branches_(from.ListBranches()) {}
-  ~Packer();
   Result<void> Run();
 
  private:
@@ -68,7 +68,7 @@ class Packer {
   Volume& from_;
   Volume& to_;
   const std::vector<BranchInfo> branches_;
-  std::map<std::string, std::string> still_;  // snapshots of the branches, to be deleted again
+  std::map<std::string, Standstill> still_;   // by branch
   std::map<std::string, std::string> heads_;  // by branch of `to`: the ref of `from` that it is
   std::map<LayerId, std::string> packed_;     // snapshots by their layer in `from`
 };
@@ -114,15 +114,10 @@ Result<void> Packer::PackSnapshot(const SnapshotInfo& snapshot) {
 
 Result<void> Packer::StandStill() {
   for (const BranchInfo& branch : branches_) {
-    AGENTFS_ASSIGN(const SnapshotInfo taken,
-                   from_.CreateSnapshot(branch.name, "", "while it is packed", Durability::kNone));
-    still_[branch.name] = taken.name;
+    AGENTFS_ASSIGN(Standstill still, Standstill::Of(from_, branch.name, "while it is packed"));
+    still_.emplace(branch.name, std::move(still));
   }
   return Ok();
-}
-
-Packer::~Packer() {
-  for (const auto& [branch, snapshot] : still_) (void)from_.DeleteSnapshot(snapshot).ok();
 }
 
 Result<void> Packer::Run() {
@@ -134,7 +129,7 @@ Result<void> Packer::Run() {
   }
   std::map<std::string, std::string> gone = heads_;
   for (const BranchInfo& branch : branches_) {
-    AGENTFS_TRY(AdvanceTo(branch.name, branch.parent, still_[branch.name]));
+    AGENTFS_TRY(AdvanceTo(branch.name, branch.parent, still_.at(branch.name).ref()));
     gone.erase(branch.name);
   }
   // Their snapshots were made in them, and stay.

@@ -28,7 +28,7 @@ TEST_F(ApplyCliTest, WritesTheChangesAndLeavesNoDifference) {
   Do({"fs", "rm", "/README"});
   const Outcome outcome = Do({"apply"});
   EXPECT_EQ(outcome.out, "");
-  EXPECT_THAT(outcome.err, HasSubstr("  D\t/README\n  A\t/new\napplied: 1 deleted, 1 added"));
+  EXPECT_THAT(outcome.err, HasSubstr("  D /README\n  A /new\napplied: 1 deleted, 1 added"));
   EXPECT_EQ(ReadHost("base/new"), "n\n");
   EXPECT_FALSE(Exists("base/README"));
   EXPECT_EQ(Try({"diff", "--exit-code"}).status, 0);
@@ -154,7 +154,7 @@ TEST_F(ApplyCliTest, DiscardDropsEverythingOrPaths) {
   Do({"fs", "write", "/new"}, "x");
   Do({"fs", "rm", "-r", "/src"});
   const Outcome outcome = Do({"discard", "/new", "/src"});
-  EXPECT_THAT(outcome.err, testing::StartsWith("  D\t/new\n"));
+  EXPECT_THAT(outcome.err, testing::StartsWith("  D /new\n"));
   EXPECT_EQ(Do({"diff", "--name-status"}).out, "M\t/README\n");
   const auto json = Do({"discard", "--json"}).Json();
   EXPECT_EQ(json["summary"]["modified"], 1);

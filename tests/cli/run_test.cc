@@ -14,6 +14,7 @@
 namespace agentfs {
 namespace {
 
+using testing::AllOf;
 using testing::EndsWith;
 using testing::HasSubstr;
 using testing::IsEmpty;
@@ -71,7 +72,7 @@ TEST_F(RunCliTest, ChangesTheBranchAndNotTheBase) {
 
 TEST_F(RunCliTest, EndsWithASummaryThatNamesDeletionsFirst) {
   Outcome run = Shell("echo x > a-new; rm README");
-  EXPECT_THAT(run.err, HasSubstr("1 deleted, 1 new"));
+  EXPECT_THAT(run.err, HasSubstr("1 deleted, 1 added"));
   EXPECT_LT(run.err.find("D /README"), run.err.find("A /a-new"));
   EXPECT_THAT(run.err, HasSubstr("agentfs apply"));
   EXPECT_THAT(Shell("true").err, HasSubstr("no changes"));
@@ -236,6 +237,62 @@ TEST_F(RunCliTest, HiddenPathsAreEmpty) {
   EXPECT_THAT(run.err, HasSubstr("/token: Permission denied"));
 }
 
+TEST_F(RunCliTest, WhatWasChangedOutsideIsAppliedIfItIsNamed) {
+  MakeHome("tool/config", "old\n");
+  MakeHome("tool/gone", "x");
+  const std::string cow = At("home"), tool = At("home/tool");
+  Outcome run = Shell(
+      "cd ~; echo new > tool/config; rm tool/gone; echo a > tool/added; echo b > other;"
+      "echo alias >> .bashrc; echo w > " +
+          At("base/w"),
+      {"--cow", cow});
+  EXPECT_THAT(run.err, AllOf(HasSubstr("A " + tool + "/added"), HasSubstr("diff --outside")));
+  EXPECT_EQ(Do({"diff", "--name-status"}).out, "A\t/w\n");
+  EXPECT_EQ(Do({"diff", "--name-status", tool}).out,
+            "A\t" + tool + "/added\nM\t" + tool + "/config\nD\t" + tool + "/gone\n");
+  EXPECT_THAT(Do({"diff", tool + "/config"}).out, HasSubstr("\n+++ b" + tool + "/config\n"));
+  EXPECT_THAT(Do({"diff", "--outside", "--name-status"}).out, HasSubstr("A\t" + cow + "/other\n"));
+  EXPECT_EQ(Try({"diff", "/w", tool}).status, 2);
+  auto json = Do({"--json", "status"}).Json();
+  EXPECT_EQ(json["branches"][0]["changes"]["added"], 1);
+  EXPECT_EQ(json["branches"][0]["changes"]["outside"], 5);
+
+  Do({"apply"});
+  EXPECT_EQ(ReadHost("home/tool/config"), "old\n");
+  EXPECT_EQ(Try({"apply", cow}).status, 1) << "a shell's startup file";
+  json = Do({"--json", "apply", tool}).Json();
+  EXPECT_EQ(json["changes"][0]["path"], tool + "/added");
+  EXPECT_EQ(json["changes"][0]["outside"], true);
+  EXPECT_EQ(ReadHost("home/tool/config"), "new\n");
+  EXPECT_FALSE(std::filesystem::exists(At("home/tool/gone")));
+  EXPECT_FALSE(std::filesystem::exists(At("home/other")));
+  EXPECT_EQ(Do({"diff", "--name-status", tool}).out, "");
+  Do({"apply", "--undo"});
+  EXPECT_EQ(ReadHost("home/tool/config"), "old\n");
+  EXPECT_EQ(ReadHost("home/tool/gone"), "x");
+  EXPECT_EQ(Shell("cat " + tool + "/added", {"--cow", cow}).out, "a\n");
+
+  WriteHost("home/tool/config", "by the person\n");
+  EXPECT_EQ(Try({"apply", tool}).status, 3);
+  EXPECT_EQ(ReadHost("home/tool/config"), "by the person\n");
+  Do({"discard", tool + "/config"});
+  EXPECT_EQ(Shell("cat " + tool + "/config", {"--cow", cow}).out, "by the person\n");
+}
+
+// What of the machine that is read-only, and nobody needs, stands for a directory of the host here:
+// the tests' own are in /tmp, which is private.
+TEST_F(RunCliTest, HiddenPathsAreAbsent) {
+  const std::string look = "ls /usr; stat /usr/share; ls /usr/lib | head -1 | wc -l";
+  Outcome run = Shell(look, {"--hide", "/usr/share"});
+  EXPECT_THAT(run.out, AllOf(HasSubstr("lib\n"), Not(HasSubstr("share"))));
+  EXPECT_THAT(run.out, EndsWith("\n1\n"));
+  EXPECT_THAT(run.err, HasSubstr("No such file or directory"));
+  run = Shell("ls -d /srv /bin/sh; touch /x /usr/x", {"--hide", "/srv"});
+  EXPECT_THAT(run.out, AllOf(HasSubstr("/bin/sh"), Not(HasSubstr("/srv\n"))));
+  EXPECT_THAT(run.err, AllOf(HasSubstr("'/srv': No such file"), HasSubstr("'/x': Read-only"),
+                             HasSubstr("'/usr/x': Read-only")));
+}
+
 TEST_F(RunCliTest, PrivateKeysAreHiddenAndAgentsDirectoriesCow) {
   for (const char* name : {".ssh/id", ".gnupg/k", ".aws/credentials", ".kube/config", ".netrc",
                            ".docker/config.json"}) {
@@ -297,7 +354,7 @@ TEST_F(RunCliTest, RefusesWhatCannotBeRun) {
 TEST_F(UserRunCliTest, WorksForAnOrdinaryUser) {
   Outcome run = Shell("id -u; echo mine > README; echo x > new; touch /etc/x");
   EXPECT_EQ(run.out, "65534\n") << run.err;
-  EXPECT_THAT(run.err, HasSubstr("1 new, 1 modified"));
+  EXPECT_THAT(run.err, HasSubstr("1 modified, 1 added"));
   EXPECT_EQ(ReadHost("base/README"), "read me\n");
   EXPECT_EQ(Shell("cat README new; stat -c %u new").out, "mine\nx\n65534\n");
   MakeHome(".claude/s", "old");

@@ -19,7 +19,9 @@ TEST_F(WorkspaceCliTest, StatusTellsWhatTheWorkspaceIsAndHas) {
   EXPECT_EQ(json["base"], At("base"));
   ASSERT_EQ(json["branches"].size(), 2u);
   EXPECT_EQ(json["branches"][1]["name"], "main");
-  EXPECT_EQ(json["branches"][1]["changes"]["files"], 1);
+  EXPECT_EQ(json["branches"][1]["changes"]["added"], 1);
+  EXPECT_EQ(json["branches"][1]["changes"]["modified"], 0);
+  EXPECT_EQ(json["branches"][1]["changes"]["removed"], 0);
   EXPECT_EQ(json["branches"][1]["changes"]["bytes"], 5);
   EXPECT_EQ(json["snapshots"], 1);
   EXPECT_EQ(json["mounts"].size(), 0u);
@@ -30,6 +32,21 @@ TEST_F(WorkspaceCliTest, StatusTellsWhatTheWorkspaceIsAndHas) {
   EXPECT_THAT(text, HasSubstr("workspace  " + At("base")));
   EXPECT_THAT(text, HasSubstr("main"));
   EXPECT_THAT(text, HasSubstr("limits     none"));
+}
+
+TEST_F(WorkspaceCliTest, StatusCountsHowBranchesDifferFromTheBase) {
+  Do({"fs", "rm", "-r", "/src"});
+  Do({"fs", "append", "/README"}, "more");
+  Do({"fs", "mkdir", "-p", "/d/e"});
+  Do({"branch", "create", "other", "--from", "base"});
+  const auto branches = Do({"status", "--json"}).Json()["branches"];
+  const auto changes = branches[0]["changes"];
+  EXPECT_EQ(changes["added"], 1) << "a directory counts if nothing is in it";
+  EXPECT_EQ(changes["modified"], 1);
+  EXPECT_EQ(changes["removed"], 2);
+  EXPECT_EQ(changes["renamed"], 0);
+  EXPECT_EQ(branches[1]["changes"]["modified"], 0);
+  EXPECT_THAT(Do({"status"}).out, HasSubstr("DELETED"));
 }
 
 TEST_F(WorkspaceCliTest, StatusShowsTheLimitsThatHold) {

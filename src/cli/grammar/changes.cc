@@ -16,16 +16,19 @@ void AddDiff(CLI::App& app, Context& context) {
                  "  agentfs diff experiment --stat      # a branch against the base\n"
                  "  agentfs diff s3 /src                # from a snapshot to main, below /src\n"
                  "  agentfs diff s3 experiment --name-status\n"
+                 "  agentfs diff --outside              # what --cow directories have\n"
                  "  agentfs diff | git -C ../copy apply");
   auto options = std::make_shared<DiffOptions>();
   diff.add_option("REF...PATH", options->arguments,
-                  "Up to two of branch, snapshot or base, then paths in the workspace")
+                  "Up to two of branch, snapshot or base, then paths")
       ->type_name("");
   diff.add_option("--branch", options->branch, "The branch (default: main)")->type_name("B");
   auto* stat = diff.add_flag("--stat", options->stat, "Lines added and removed, with bars");
   diff.add_flag("--name-status", options->name_status,
                 "A (added), M (modified), D (deleted) or R (renamed), and the path")
       ->excludes(stat);
+  diff.add_flag("--outside", options->outside,
+                "What was changed outside of the workspace (run --cow)");
   diff.add_flag("--exit-code", options->exit_code, "Exit status 1 if there are differences");
   Choose(diff, context, options, RunDiff);
   diff.preparse_callback([&context](size_t) { context.wants_pager = true; });
@@ -40,7 +43,9 @@ void AddApply(CLI::App& app, Context& context) {
                  "  agentfs apply --merge               # merge text that was changed in both\n"
                  "  agentfs apply --undo                # give back what the last one replaced");
   auto options = std::make_shared<ApplyCommand>();
-  auto* paths = apply.add_option("PATH", options->paths, "Only these, and what is below them");
+  auto* paths = apply.add_option(
+      "PATH", options->paths,
+      "Only these, and what is below them; also outside of the workspace (run --cow)");
   paths->type_name("");
   apply.add_option("--branch", options->branch, "The branch (default: main)")->type_name("B");
   apply.add_flag("--dry-run", options->dry_run, "Write nothing");

@@ -28,7 +28,8 @@ void AddRun(CLI::App& app, Context& context) {
       ->type_name("DIR")
       ->expected(1)
       ->take_all();
-  run.add_option("--hide", options->hide, "What the command must not see")
+  run.add_option("--hide", options->hide,
+                 "What the command must not see: absent, or cannot be opened")
       ->type_name("PATH")
       ->expected(1)
       ->take_all();

@@ -27,7 +27,9 @@ class SandboxPlanTest : public testing::Test {
       auto it = there_.find(path);
       return it == there_.end() ? PathKind::kAbsent : it->second;
     };
-    for (const char* path : {"/var/tmp", "/home/u", "/home/u/.ssh", "/home/u/.claude", "/srv"}) {
+    facts_.list = [this](const std::string& directory, size_t) { return entries_[directory]; };
+    for (const char* path :
+         {"/run", "/tmp", "/var/tmp", "/home/u", "/home/u/.ssh", "/home/u/.claude", "/srv"}) {
       there_[path] = PathKind::kDirectory;
     }
     there_["/home/u/.netrc"] = PathKind::kFile;
@@ -54,6 +56,7 @@ class SandboxPlanTest : public testing::Test {
 
   SandboxFacts facts_;
   std::map<std::string, PathKind> there_;
+  std::map<std::string, std::vector<HostEntry>> entries_;  // of directories that are small enough
 };
 
 TEST_F(SandboxPlanTest, TheHostIsReadOnlyAndTheWorkspaceTheBranchs) {
@@ -72,6 +75,41 @@ TEST_F(SandboxPlanTest, DefaultsHideKeysAndKeepAgentsDirectoriesCow) {
   EXPECT_EQ(WhatAt(plan, "/home/u/.claude"), What::kCow);
   EXPECT_EQ(At(plan, "/home/u/.claude")->source, "/run/s/host/main/home/u/.claude");
   EXPECT_EQ(At(plan, "/home/u/.aws"), nullptr) << "it is not there";
+}
+
+TEST_F(SandboxPlanTest, WhatIsHiddenIsLeftOutOfASmallDirectory) {
+  entries_["/home/u"] = {{".ssh", {}}, {".netrc", {}}, {".claude", {}}, {".bashrc", {}},
+                         {"ws", {}},   {"l", "there"}, {".docker", {}}};
+  there_["/home/u/.docker/config.json"] = PathKind::kFile;
+  entries_["/home/u/.docker"] = {{"config.json", {}}, {"contexts", {}}};
+  SandboxRules flags;
+  flags.hide = {"/home/u/.ssh"};
+  const SandboxPlan plan = Plan(flags);
+  EXPECT_EQ(WhatAt(plan, "/home/u"), What::kPartial);
+  EXPECT_EQ(At(plan, "/home/u/.ssh"), nullptr);
+  EXPECT_EQ(At(plan, "/home/u/.netrc"), nullptr);
+  EXPECT_EQ(WhatAt(plan, "/home/u/.bashrc"), What::kReadOnly);
+  EXPECT_EQ(WhatAt(plan, "/home/u/.claude"), What::kCow);
+  EXPECT_EQ(WhatAt(plan, "/home/u/ws"), What::kWorkspace);
+  EXPECT_EQ(*At(plan, "/home/u/l"), (SandboxMount{What::kLink, "/home/u/l", "there"}));
+  EXPECT_EQ(WhatAt(plan, "/home/u/.docker"), What::kPartial);
+  EXPECT_EQ(At(plan, "/home/u/.docker/config.json"), nullptr);
+  EXPECT_TRUE(IsVisible(plan, "/home/u"));
+  EXPECT_TRUE(IsVisible(plan, "/home/u/.bashrc"));
+  EXPECT_FALSE(IsVisible(plan, "/home/u/.ssh/id"));
+  EXPECT_THAT(BubblewrapArguments(plan), Contains("--remount-ro"));
+}
+
+TEST_F(SandboxPlanTest, WhatIsHiddenInAViewStaysThere) {
+  entries_["/home/u"] = {{".ssh", {}}, {"ws", {}}};
+  entries_["/home/u/ws"] = {{".env", {}}};
+  there_["/run/s/branches/main/.env"] = PathKind::kFile;
+  SandboxRules flags;
+  flags.cow = {"/home/u"};
+  flags.hide = {"/home/u/.ssh", "/home/u/ws/.env"};
+  const SandboxPlan plan = Plan(flags);
+  EXPECT_EQ(WhatAt(plan, "/home/u/.ssh"), What::kHidden);
+  EXPECT_EQ(WhatAt(plan, "/home/u/ws/.env"), What::kHidden);
 }
 
 TEST_F(SandboxPlanTest, AFlagWinsOverTheConfiguration) {
