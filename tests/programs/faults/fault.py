@@ -114,6 +114,11 @@ def read(path):
         return file.read()
 
 
+def read_bytes(path):
+    with open(path, "rb") as file:
+        return file.read()
+
+
 def main(run, timeout=90):
     """Runs the test; what hangs is freed by aborting the connection, and fails."""
     if reason := why_not_here():

@@ -6,21 +6,22 @@ import subprocess
 import sys
 
 import runs as shared
-from runs import await_true, expect
+from runs import as_user, await_true, expect
 
 
 class Terminal:
     """A window of tmux with a shell in it."""
 
     def __init__(self, runs):
-        self.socket = f"{runs.scratch.path}/tmux"
+        self.socket = f"{runs.home}/tmux"
+        self.user = as_user(runs.user)
         self.tmux("-f", "/dev/null", "new-session", "-d", "-x", "80", "-y", "24", "-c", runs.ws,
                   "env", f"HOME={runs.home}", f"XDG_RUNTIME_DIR={runs.env['XDG_RUNTIME_DIR']}",
                   "PS1=outside> ", "bash", "--norc", "--noprofile", env=runs.env)
 
     def tmux(self, *arguments, **options):
         return subprocess.run(["tmux", "-S", self.socket, *arguments], check=True, text=True,
-                              capture_output=True, timeout=20, **options).stdout
+                              capture_output=True, timeout=20, **self.user, **options).stdout
 
     def type(self, *keys):
         self.tmux("send-keys", *keys)
@@ -45,7 +46,7 @@ class Terminal:
 
     def end(self):
         subprocess.run(["tmux", "-S", self.socket, "kill-server"], check=False,
-                       capture_output=True)
+                       capture_output=True, **self.user)
 
 
 def run_shell(terminal, agentfs):
