@@ -196,6 +196,12 @@ class Volume {
   // `gc` removes it when none needs it any more. Paths have no leading slash.
   virtual Result<std::vector<std::string>> KeptNames(const std::vector<std::string>& paths) = 0;
 
+  // Before files and directories of the base are moved: what names each for ever, if a layer has a
+  // record of it; else 0. Afterwards, where it is now: layers look for it there.
+  virtual Result<std::vector<uint64_t>> MovableIdentities(
+      const std::vector<std::string>& paths) = 0;
+  virtual Result<void> BaseMoved(uint64_t identity, const std::string& path) = 0;
+
   // ---- views
   // The view of a branch; all of a branch's views are one. Held: the branch is in use.
   virtual Result<std::shared_ptr<FileSystem>> OpenBranch(std::string_view branch) = 0;

@@ -114,6 +114,11 @@ Result<std::optional<int>> CheckRisks(const Context& context, const ApplyCommand
 }
 
 void TellApplied(const Context& context, const ApplyCommand& command, const ApplyPlan& plan) {
+  if (plan.changes.empty()) {
+    context.Notice("nothing to apply: the base has all that branch " + command.branch + " has" +
+                   (command.paths.empty() ? "" : " there"));
+    return;
+  }
   context.Notice(ChangeSummary(plan.changes, kShownChanges) +
                  fmt::format("{} {}", command.dry_run ? "would apply:" : "applied:",
                              CountsText(plan.changes)) +

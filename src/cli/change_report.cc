@@ -151,6 +151,10 @@ std::string CountsText(const std::vector<PathChange>& changes) {
 
 std::string ChangeSummary(const std::vector<PathChange>& changes, size_t limit) {
   std::vector<const PathChange*> listed = ListedChanges(changes);
+  // What git does is told last: it is a consequence of the rest.
+  std::stable_partition(listed.begin(), listed.end(), [](const PathChange* change) {
+    return change->path.find("/.git/") == std::string::npos;
+  });
   DeletionsFirst(listed, [](const PathChange* change) { return change->kind; });
   std::string text;
   size_t shown = 0;

@@ -26,7 +26,8 @@ nlohmann::ordered_json ChangeJson(const PathChange& change);
 nlohmann::ordered_json CountsJson(const std::vector<PathChange>& changes);
 // "2 deleted, 1 added".
 std::string CountsText(const std::vector<PathChange>& changes);
-// Status lines for people, what was deleted first and never cut off; of the others at most `limit`.
+// Lines for people, what was deleted first and never cut off; of the others at most `limit`, what
+// is in .git last.
 std::string ChangeSummary(const std::vector<PathChange>& changes, size_t limit);
 
 // One file of `diff --stat`.

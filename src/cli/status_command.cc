@@ -22,12 +22,6 @@ std::string Text(const Json& value) {
 
 std::string Bytes(const Json& value) { return FormatBytes(value.get<uint64_t>()); }
 
-std::string Joined(const Json& list) {
-  std::string text;
-  for (const Json& each : list) text += (text.empty() ? "" : " ") + each.get<std::string>();
-  return text;
-}
-
 std::string UsersText(const Json& users) {
   std::string text;
   for (const Json& user : users) {
@@ -44,8 +38,7 @@ std::string MountText(const Json& mount) {
   }
   std::string text = fmt::format("  {}  {}{}, profile {}\n", Text(mount["mount_point"]), what,
                                  mount["read_only"] ? ", read-only" : "", Text(mount["profile"]));
-  text += "    used by: " + UsersText(mount["users"]) + "\n";
-  return text + "    kernel: " + Joined(mount["capabilities"]) + "\n";
+  return text + "    used by: " + UsersText(mount["users"]) + "\n";
 }
 
 Result<void> PrintBranches(const Context& context, const Json& branches) {

@@ -9,6 +9,59 @@
 #include <utility>
 
 namespace agentfs {
+namespace {
+
+namespace stdfs = std::filesystem;
+
+constexpr std::string_view kMovedPrefix = "moved-";
+
+std::optional<uint64_t> ParseIdentity(std::string_view name) {
+  uint64_t identity = 0;
+  const auto parsed = std::from_chars(name.data(), name.data() + name.size(), identity, 16);
+  return parsed.ec == std::errc() ? std::optional<uint64_t>(identity) : std::nullopt;
+}
+
+bool IsMove(std::string_view name) { return name.starts_with(kMovedPrefix); }
+
+}  // namespace
+
+KeptBase::KeptBase(std::string directory) : directory_(std::move(directory)) {
+  if (directory_.empty()) return;
+  std::error_code error;
+  absl::MutexLock lock(&mu_);
+  for (auto at = stdfs::directory_iterator(directory_, error);
+       !error && at != stdfs::directory_iterator(); at.increment(error)) {
+    const std::string name = at->path().filename();
+    if (!IsMove(name)) continue;
+    const auto identity = ParseIdentity(std::string_view(name).substr(kMovedPrefix.size()));
+    std::error_code failed;
+    const std::string path = stdfs::read_symlink(at->path(), failed);
+    if (identity && !failed) moved_[*identity] = path;
+  }
+  any_moved_ = !moved_.empty();
+}
+
+Result<void> KeptBase::Moved(uint64_t identity, const std::string& path) {
+  if (directory_.empty()) return Ok();
+  const std::string name = fmt::format("{}/{}{:x}", directory_, kMovedPrefix, identity);
+  std::error_code error;
+  stdfs::create_directories(directory_, error);
+  stdfs::remove(name + ".new", error);
+  stdfs::create_symlink(path, name + ".new", error);
+  if (!error) stdfs::rename(name + ".new", name, error);
+  if (error) return Error(error.value()).WithContext("cannot note what was moved in " + directory_);
+  absl::MutexLock lock(&mu_);
+  moved_[identity] = path;
+  any_moved_ = true;
+  return Ok();
+}
+
+std::optional<std::string> KeptBase::PlaceOf(uint64_t identity) {
+  if (!any_moved_.load(std::memory_order_relaxed)) return std::nullopt;
+  absl::MutexLock lock(&mu_);
+  const auto it = moved_.find(identity);
+  return it == moved_.end() ? std::nullopt : std::optional<std::string>(it->second);
+}
 
 std::string KeptName(uint64_t identity, const BaseSignature& signature) {
   return fmt::format("{:x}-{:x}-{}.{}", identity, signature.size, signature.mtime.sec,
@@ -50,19 +103,23 @@ Result<uint64_t> KeptBase::Collect(const Needed& needed) {
   AGENTFS_ASSIGN(const std::vector<BaseEntry> entries, (*directory)->List(""));
   uint64_t bytes = 0;
   for (const BaseEntry& entry : entries) {
-    uint64_t identity = 0;
-    const char* end = entry.name.data() + entry.name.size();
-    const auto parsed = std::from_chars(entry.name.data(), end, identity, 16);
+    const bool move = IsMove(entry.name);
+    const auto identity =
+        ParseIdentity(std::string_view(entry.name).substr(move ? kMovedPrefix.size() : 0));
     bool wanted = false;
-    if (parsed.ec == std::errc()) {
-      AGENTFS_ASSIGN(wanted, needed(identity, entry.name));
+    if (identity) {
+      AGENTFS_ASSIGN(wanted, needed(*identity, move ? "" : entry.name));
     }
     if (wanted) continue;
     Result<BaseStat> stat = (*directory)->Stat(entry.name);
     // What has further names gives nothing back.
-    if (stat.ok() && stat->attr.nlink == 1) bytes += stat->attr.blocks * 512;
+    if (!move && stat.ok() && stat->attr.nlink == 1) bytes += stat->attr.blocks * 512;
     std::error_code ignored;
-    std::filesystem::remove(directory_ + "/" + entry.name, ignored);
+    stdfs::remove(directory_ + "/" + entry.name, ignored);
+    if (move && identity) {
+      absl::MutexLock lock(&mu_);
+      moved_.erase(*identity);
+    }
   }
   return bytes;
 }

@@ -2,15 +2,19 @@
 //
 // Files of the base that are not there any more (an apply has replaced them), but whose content
 // layers still need. Each is a file of the kept directory, under a name that says which version it
-// is; who replaces a file of the base puts it there first (Volume::KeptNames).
+// is; who replaces a file of the base puts it there first (Volume::KeptNames). And what an apply
+// has moved, that layers know by its old path: each a symbolic link that says where it is.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "absl/base/thread_annotations.h"
+#include "absl/container/flat_hash_map.h"
 #include "absl/synchronization/mutex.h"
 #include "agentfs/base_fs.h"
 #include "core/records.h"
@@ -28,12 +32,18 @@ bool NeedsBase(const NodeRecord& record, const BaseSignature& signature);
 class KeptBase {
  public:
   // Empty: there is none, and nothing is ever found. It need not be there yet.
-  explicit KeptBase(std::string directory) : directory_(std::move(directory)) {}
+  explicit KeptBase(std::string directory);
 
   // ENOENT: it was not kept, or has been written since.
   Result<std::shared_ptr<BaseFile>> Open(uint64_t identity, const BaseSignature& signature);
 
+  // What was at another path is at `path` from now on, also after a restart.
+  Result<void> Moved(uint64_t identity, const std::string& path);
+  // Where it was moved to, if it was.
+  std::optional<std::string> PlaceOf(uint64_t identity);
+
   // Removes what `needed` does not want, by name; the bytes that this gives back.
+  // `name` is empty for what was moved.
   using Needed = std::function<Result<bool>(uint64_t identity, const std::string& name)>;
   Result<uint64_t> Collect(const Needed& needed);
 
@@ -43,6 +53,8 @@ class KeptBase {
   const std::string directory_;
   absl::Mutex mu_;
   std::unique_ptr<BaseFs> opened_ ABSL_GUARDED_BY(mu_);  // stays once it is open
+  absl::flat_hash_map<uint64_t, std::string> moved_ ABSL_GUARDED_BY(mu_);
+  std::atomic<bool> any_moved_{false};
 };
 
 }  // namespace agentfs

@@ -103,6 +103,8 @@ class View final : public FileSystem {
   void Tell(const ChangeEvent& event);
   // Volume::FollowBase for one path.
   Result<void> FollowBase(std::string_view path, FollowMode mode);
+  // What this node has as its base is at `path` now.
+  void BaseMoved(NodeId node, const std::string& path);
   std::atomic<uint32_t> handles{0};  // given out and not given back
 
  private:

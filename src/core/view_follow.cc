@@ -20,6 +20,17 @@ Result<NodeRef> View::ParentDirectoryOf(std::string_view path) {
   return at;
 }
 
+void View::BaseMoved(NodeId id, const std::string& path) {
+  Operation operation(*this);
+  const NodeRef ref = nodes_.table().Find(id);
+  if (!ref) return;
+  ViewNode& node = AsViewNode(*ref);
+  absl::MutexLock lock(&node.mu);
+  if (node.state != ViewNode::State::kLoaded || !node.HasRecord() || !node.base) return;
+  node.base->path = path;
+  if (node.directory() != nullptr) node.directory()->DropBaseListing();
+}
+
 Result<void> View::FollowBase(std::string_view path, FollowMode mode) {
   Result<NodeRef> parent = ParentDirectoryOf(path);
   if (parent.code() == ENOENT || parent.code() == ENOTDIR) return Ok();

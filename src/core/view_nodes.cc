@@ -214,6 +214,7 @@ void ViewNodes::FillFromRecord(ViewNode& node, NodeRecord record, LayerId layer)
   if (record.has_base) {
     node.base =
         std::make_unique<BaseLink>(BaseLink{std::move(record.base_path), record.base_signature});
+    FollowMove(node);
   }
   if (node.type() == S_IFLNK) {
     node.part = std::make_unique<std::string>(std::move(record.target));
@@ -225,6 +226,14 @@ void ViewNodes::FillFromRecord(ViewNode& node, NodeRecord record, LayerId layer)
     content.object_recorded = static_cast<bool>(record.object);
   }
   node.state = ViewNode::State::kLoaded;
+}
+
+void ViewNodes::FollowMove(ViewNode& node) {
+  if ((node.id().value & kBaseNodeBit) == 0) return;
+  auto place = volume_.kept.PlaceOf(node.id().value & (kBaseNodeBit - 1));
+  if (!place) return;
+  // It may be where the record says all the same.
+  if (!StatBaseLocked(node).ok()) node.base->path = std::move(*place);
 }
 
 void ViewNodes::FillFromBase(ViewNode& node, std::string path, const BaseStat& stat) {

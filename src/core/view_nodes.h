@@ -131,6 +131,8 @@ class ViewNodes {
   Result<bool> LoadRecordLocked(ViewNode& node);
   Result<void> LoadRootLocked(ViewNode& root);
   void FillFromRecord(ViewNode& node, NodeRecord record, LayerId layer);
+  // An apply may have moved what a record has as its base.
+  void FollowMove(ViewNode& node);
   static void FillFromBase(ViewNode& node, std::string path, const BaseStat& stat);
   Result<BaseStat> StatBaseLocked(const ViewNode& node);
   void ApplyCopyUpPolicy(ViewNode& node);

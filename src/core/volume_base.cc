@@ -9,6 +9,11 @@
 #include "store/schema.h"
 
 namespace agentfs {
+namespace {
+
+bool IsOverBase(const NodeRecord& record) { return record.has_base && record.nlink != 0; }
+
+}  // namespace
 
 NodeId VolumeImpl::BaseNodeAt(const std::string& path) {
   if (path.empty()) return kRootNode;
@@ -64,8 +69,32 @@ Result<std::vector<std::string>> VolumeImpl::KeptNames(const std::vector<std::st
   return names;
 }
 
+Result<std::vector<uint64_t>> VolumeImpl::MovableIdentities(const std::vector<std::string>& paths) {
+  std::vector<uint64_t> identities(paths.size(), 0);
+  if (state_->base == nullptr || state_->options.kept_directory.empty()) return identities;
+  AGENTFS_TRY(state_->journal->Flush(Durability::kNone));
+  for (size_t i = 0; i < paths.size(); ++i) {
+    Result<BaseStat> stat = state_->base->Stat(paths[i]);
+    if (!stat.ok() || !state_->changed_base_nodes.Contains(BaseNodeId(stat->identity))) continue;
+    AGENTFS_ASSIGN(const bool known, AnyRecord(BaseNodeId(stat->identity), IsOverBase));
+    if (known) identities[i] = stat->identity;
+  }
+  return identities;
+}
+
+Result<void> VolumeImpl::BaseMoved(uint64_t identity, const std::string& path) {
+  AGENTFS_TRY(state_->kept.Moved(identity, path));
+  absl::MutexLock lock(&mu_);
+  for (auto& [name, branch] : branches_) {
+    if (branch.view != nullptr) branch.view->BaseMoved(BaseNodeId(identity), path);
+  }
+  for (auto& [layer, view] : snapshot_views_) view->BaseMoved(BaseNodeId(identity), path);
+  return Ok();
+}
+
 Result<uint64_t> VolumeImpl::CollectKept() {
   return state_->kept.Collect([&](uint64_t identity, const std::string& name) {
+    if (name.empty()) return AnyRecord(BaseNodeId(identity), IsOverBase);
     return AnyRecord(BaseNodeId(identity), [&](const NodeRecord& record) {
       return NeedsBase(record, record.base_signature) &&
              KeptName(identity, record.base_signature) == name;

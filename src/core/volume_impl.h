@@ -50,6 +50,8 @@ class VolumeImpl final : public Volume, private BaseObserver {
   Result<void> FollowBase(std::string_view branch, const std::vector<std::string>& paths,
                           FollowMode mode) override;
   Result<std::vector<std::string>> KeptNames(const std::vector<std::string>& paths) override;
+  Result<std::vector<uint64_t>> MovableIdentities(const std::vector<std::string>& paths) override;
+  Result<void> BaseMoved(uint64_t identity, const std::string& path) override;
   Result<GcReport> CollectGarbage() override;
   Result<FsckReport> Check(bool repair) override;
   Result<VolumeStats> GetStats() override;

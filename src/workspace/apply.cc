@@ -122,6 +122,7 @@ Result<void> Applier::Apply(const ApplyPlan& plan, const std::string& branch, Ex
   record.branch = branch;
   record.whole = extent == Extent::kWhole;
   AGENTFS_TRY(NameKept(record));
+  AGENTFS_TRY(NameMoved(plan, record));
   PlanSource source(plan);
   AGENTFS_TRY(run.Stage(std::move(record), source));
   auto committed = run.Commit();
@@ -140,6 +141,21 @@ Result<void> Applier::NameKept(ApplyRecord& record) {
   }
   AGENTFS_ASSIGN(const std::vector<std::string> names, volume_.KeptNames(paths));
   for (size_t i = 0; i < names.size(); ++i) record.steps[i].keep = names[i];
+  return Ok();
+}
+
+// A directory, or a file with the same content, under another name.
+Result<void> Applier::NameMoved(const ApplyPlan& plan, ApplyRecord& record) {
+  std::vector<std::string> from, to;
+  for (const PathChange& change : plan.changes) {
+    if (change.kind != PathChange::Kind::kRenamed || change.content) continue;
+    from.push_back(change.old_path.substr(1));
+    to.push_back(change.path.substr(1));
+  }
+  AGENTFS_ASSIGN(const std::vector<uint64_t> identities, volume_.MovableIdentities(from));
+  for (size_t i = 0; i < from.size(); ++i) {
+    if (identities[i] != 0) record.moved.push_back({identities[i], from[i], to[i]});
+  }
   return Ok();
 }
 
@@ -172,6 +188,9 @@ Result<void> Applier::Settle(const ApplyRecord& record) {
     AGENTFS_TRY(RestorePaths(volume_, record.branch, "base", record.merged));
   }
   AGENTFS_TRY(volume_.FollowBase(record.branch, record.settle, FollowMode::kUnlessNewer));
+  for (const MovedBase& each : record.moved) {
+    AGENTFS_TRY(volume_.BaseMoved(each.identity, each.to));
+  }
   return volume_.Flush(Durability::kSynced);
 }
 
@@ -231,6 +250,9 @@ Result<void> Applier::FinishUndo(ApplyRun& run) {
 
 // Where the branch has done nothing else since, it has again what it had before the apply.
 Result<void> Applier::GiveChangesBack(const ApplyRecord& record) {
+  for (const MovedBase& each : record.moved) {
+    AGENTFS_TRY(volume_.BaseMoved(each.identity, each.from));
+  }
   if (!HasSnapshot(volume_, record.snapshot)) return Ok();
   AGENTFS_ASSIGN(const auto now, FindChanges(volume_, "base", record.branch, ChangeScope::kAll));
   AGENTFS_ASSIGN(const auto since,

@@ -85,6 +85,7 @@ class Applier {
   Result<HostTree> OpenBase() const;
   Result<ApplyRun> OpenRun(const std::string& name) const;
   Result<void> NameKept(ApplyRecord& record);
+  Result<void> NameMoved(const ApplyPlan& plan, ApplyRecord& record);
   Result<void> TakeBack(ApplyRun& run);
   Result<void> Finish(ApplyRun& run);
   Result<void> FinishUndo(ApplyRun& run);

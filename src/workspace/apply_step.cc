@@ -126,6 +126,10 @@ std::string EncodeRecord(const ApplyRecord& record) {
   for (const DirectoryTimes& each : record.directories) {
     out.Text(each.path).Time(each.atime).Time(each.mtime);
   }
+  out.Number(static_cast<int64_t>(record.moved.size()));
+  for (const MovedBase& each : record.moved) {
+    out.Number(static_cast<int64_t>(each.identity)).Text(each.from).Text(each.to);
+  }
   return out.Take();
 }
 
@@ -146,6 +150,13 @@ Result<ApplyRecord> DecodeRecord(std::string_view text) {
     times.atime = in.Time();
     times.mtime = in.Time();
     record.directories.push_back(std::move(times));
+  }
+  for (size_t left = in.Count(); left > 0 && in.ok(); --left) {
+    MovedBase moved;
+    moved.identity = static_cast<uint64_t>(in.Number());
+    moved.from = in.Text();
+    moved.to = in.Text();
+    record.moved.push_back(std::move(moved));
   }
   if (!known || !in.ok() || !in.AtEnd())
     return Error(EBADMSG, "the journal of an apply is damaged");

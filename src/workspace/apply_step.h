@@ -42,6 +42,12 @@ struct DirectoryTimes {
   Timestamp atime, mtime;
 };
 
+// What the base has elsewhere afterwards, and layers know by its old path (Volume::BaseMoved).
+struct MovedBase {
+  uint64_t identity = 0;
+  std::string from, to;
+};
+
 struct ApplyRecord {
   std::string branch;
   std::string snapshot;  // the branch's state before
@@ -51,6 +57,7 @@ struct ApplyRecord {
   std::vector<std::string> merged;  // those of them that are other than the branch had them
   std::vector<ApplyStep> steps;
   std::vector<DirectoryTimes> directories;
+  std::vector<MovedBase> moved;
 };
 
 std::string EncodeRecord(const ApplyRecord& record);

@@ -114,7 +114,7 @@ Result<std::vector<FileVersion>> VersionsOf(Volume& volume, const std::string& b
   }
   AGENTFS_ASSIGN(const auto view, volume.OpenBranch(branch));
   AGENTFS_ASSIGN(const auto now, AttrAt(view, path));
-  AGENTFS_TRY(add(branch, view, now ? now->mtime : Timestamp()));
+  AGENTFS_TRY(add(branch, view, now ? now->mtime : Now()));
   std::reverse(versions.begin(), versions.end());
   return versions;
 }

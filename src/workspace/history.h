@@ -31,8 +31,8 @@ Result<void> NoteApply(const Layout& layout, HistoryEvent::Kind kind, int64_t ti
 
 // One version of a file: since `ref` it is this.
 struct FileVersion {
-  std::string ref;           // a snapshot, or the branch itself
-  Timestamp time;            // when the snapshot was taken; of the branch, the file's own mtime
+  std::string ref;  // a snapshot, or the branch itself
+  Timestamp time;   // when the snapshot was taken; of the branch, the file's own mtime or now
   std::optional<Attr> attr;  // none: it is not there
 };
 

@@ -428,6 +428,44 @@ TEST_P(KeptTest, SnapshotsStayWhatTheyWere) {
   ExpectClean();
 }
 
+TEST_P(KeptTest, SnapshotsFindWhatTheApplyHasMoved) {
+  options_.single_file = GetParam();
+  BaseDirectory("old");
+  BaseDirectory("old/sub");
+  BaseFile("old/sub/deep", "deep");
+  BaseFile("old/plain", "plain");
+  BaseFile("old/mode", "mode");
+  BaseFile("single", "single");
+  OpenOverBase(Backing::kSqlite);
+  {
+    auto branch = Branch();
+    Get(branch->Rename("old", "new"));
+    Get(branch->Chmod("new/mode", 0600));
+    Get(branch->Rename("single", "new/single"));
+  }
+  TakeSnapshot("moved");
+  const Tree before = Dump(layout_.base);
+  auto expect = [&] {
+    auto moved = Snapshot("moved");
+    for (const char* path : {"sub/deep", "plain", "mode", "single"}) {
+      EXPECT_EQ(Get(moved->ReadFile("new/" + std::string(path))),
+                std::string(path).substr(std::string(path).rfind('/') + 1));
+    }
+  };
+  expect();
+  ApplyAll();
+  expect();
+  Reopen();
+  expect();
+  // It can be gone back to, and is what the base has.
+  Get(volume().Restore("main", "moved"));
+  EXPECT_THAT(Differences(), IsEmpty());
+  Get(Open().UndoLast());
+  EXPECT_EQ(Dump(layout_.base), before);
+  expect();
+  ExpectClean();
+}
+
 TEST_P(KeptTest, WhatNobodyNeedsIsNotKept) {
   MakeLarge();
   WriteInto("large", 0, "first");
