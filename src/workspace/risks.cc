@@ -44,7 +44,7 @@ constexpr std::array<RiskyPath, 24> kRiskyPaths = {{
     {"*/.claude/settings*.json", "an agent's settings, which can name programs"},
     {"*/.codex/config.toml", "an agent's settings, which can name programs"},
     {"*/.gemini/settings.json", "an agent's settings, which can name programs"},
-    {"*/.mcp.json", "names programs that an agent starts"},
+    {"*mcp.json", "names programs that an agent starts"},
 }};
 
 // Of what is outside of the workspace.
