@@ -383,7 +383,9 @@ Result<void> ApplyRun::TakeBackWrite(const ApplyStep& step, const std::string& b
     AGENTFS_TRY(GiveBack(backup, step.path));
   } else if (!staged && !step.replaces && step.inode != 0) {
     AGENTFS_ASSIGN(const auto st, base_.Stat(step.path));
-    if (st && st->st_ino == step.inode) AGENTFS_TRY(base_.Unlink(step.path));
+    // Its number may be another file's by now, if this is the second try.
+    const bool same_type = st && ((st->st_mode ^ step.after.mode) & S_IFMT) == 0;
+    if (same_type && st->st_ino == step.inode) AGENTFS_TRY(base_.Unlink(step.path));
   }
   return staged ? UnlessGone(base_.Unlink(step.temp)) : Ok();
 }
