@@ -27,6 +27,14 @@ std::string Wanted() {
   ::_exit(127);
 }
 
+pid_t running_pager = 0;
+
+// Who leaves the pager has seen enough: that is no failure.
+void LeaveWithPager(int) {
+  ::waitpid(running_pager, nullptr, 0);
+  ::_exit(0);
+}
+
 }  // namespace
 
 Pager::Pager() {
@@ -40,6 +48,8 @@ Pager::Pager() {
   if (pid_ > 0) {
     ::dup2(ends[1], STDOUT_FILENO);
     ::signal(SIGINT, SIG_IGN);  // the pager's, while it runs
+    running_pager = pid_;
+    ::signal(SIGPIPE, LeaveWithPager);
   }
   ::close(ends[1]);
 }

@@ -291,7 +291,8 @@ TEST_F(MountCliTest, WhatCommandsChangeShowsInTheMountAtOnce) {
 
 TEST_F(MountCliTest, TheBulkProfileIsShownAndItsFilesAreSeenByCommands) {
   Do({"mount", At("mnt"), "--profile", "bulk"});
-  EXPECT_THAT(Do({"status"}).out, HasSubstr("passthrough"));
+  EXPECT_THAT(Do({"status"}).out, HasSubstr("profile bulk"));
+  EXPECT_THAT(Do({"--json", "status"}).out, HasSubstr("passthrough"));
   std::ofstream file(InMount("f"));
   file << std::string(1 << 20, 'x') << std::flush;
   EXPECT_TRUE(Do({"fs", "cat", "/f"}).out == std::string(1 << 20, 'x'));

@@ -61,8 +61,9 @@ Result<int> Call(const Context& context, control::ControlClient& client,
                              PayloadOf(arguments), streams);
   if (!outcome.ok()) return outcome.error().WithContext("the workspace's server");
   if (outcome->value("broken_pipe", false)) {
-    // As it would have ended here.
-    ::signal(SIGPIPE, SIG_DFL);
+    // As it would have ended here; the pager, if there is one, has its own way.
+    const auto handler = ::signal(SIGPIPE, SIG_DFL);
+    if (handler != SIG_IGN && handler != SIG_ERR) ::signal(SIGPIPE, handler);
     ::raise(SIGPIPE);
   }
   return outcome->value("status", int{kFailed});

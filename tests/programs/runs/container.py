@@ -53,7 +53,7 @@ def run(runs):
     expect(os.stat("/usr/bin/bwrap").st_mode & stat.S_ISUID == 0, "bubblewrap has privileges")
     in_container(runs, ["--mount", "--pid", "--fork", "--uts", "--ipc"], ROOT, "/scratch")
     for name in ("ws", "home", "runtime"):
-        subprocess.run(["chown", "-R", str(NOBODY), f"{path}/{name}"], check=True)
+        subprocess.run(["chown", "-R", f"{NOBODY}:{NOBODY}", f"{path}/{name}"], check=True)
     with device_for_everybody():
         in_container(runs, ["--user", "--map-root-user", "--mount"], NAMESPACE, path,
                      **as_user(NOBODY))
