@@ -53,6 +53,13 @@ struct Table {
   uint32_t since = 0;  // the version of the schema that the table came with
 };
 
+// A query over the tables that stores with SQL keep under a name, for people who ask. It is
+// derived: it has no version, and opening a file for writing puts it in place.
+struct NamedQuery {
+  std::string_view name;
+  std::string_view sql;
+};
+
 // A file of an older version, down to `oldest`, lacks the tables that came since, and nothing else
 // differs: opened for writing it is brought to `version` in one transaction; opened read-only it
 // stays as it is, and those tables are empty.
@@ -60,6 +67,8 @@ struct Schema {
   std::span<const Table> tables;  // a TableId is the position in here
   uint32_t version;
   uint32_t oldest = version;
+  std::span<const NamedQuery> views = {};
+  std::span<const NamedQuery> indexes = {};  // for the views: "table (column, ...)"
 };
 
 using TableId = uint8_t;

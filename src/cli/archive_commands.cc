@@ -57,14 +57,15 @@ std::string Peek(std::istream& in, size_t size) {
   return bytes;
 }
 
-Result<void> LoadDatabase(const ImportOptions& options, const Files& files, std::istream& in,
-                          const DraftFile& draft, const ArchiveLimits& limits, SpecKind* kind) {
+Result<void> LoadDatabase(Session& session, const ImportOptions& options, const Files& files,
+                          std::istream& in, const DraftFile& draft, const ArchiveLimits& limits,
+                          SpecKind* kind) {
   {
     std::ofstream copy(draft.file(), std::ios::binary);
     copy << in.rdbuf() << std::flush;
     if (!copy) return Error(errno != 0 ? errno : EIO).WithContext("cannot copy it");
   }
-  return LoadSpec(files, options.to, draft.file(), limits, kind);
+  return LoadSpec(files, session.volume(), options.to, draft.file(), limits, kind);
 }
 
 Result<void> Load(Context& context, const ImportOptions& options, Session& session,
@@ -76,7 +77,7 @@ Result<void> Load(Context& context, const ImportOptions& options, Session& sessi
   Result<void> loaded;
   if (IsDatabase(Peek(in, kMagicBytes))) {
     const DraftFile draft(session.workspace().layout.database, "import");
-    loaded = LoadDatabase(options, files, in, draft, limits, kind);
+    loaded = LoadDatabase(session, options, files, in, draft, limits, kind);
   } else {
     loaded = LoadTree(files, options.to, in, limits);
   }
@@ -97,7 +98,7 @@ Result<void> TakeBack(Session& session, const std::string& branch, const Snapsho
 
 Result<void> SaveDatabase(Context& context, Session& session, const Files& files) {
   const DraftFile draft(session.workspace().layout.database, "export");
-  AGENTFS_ASSIGN(const SpecSaved saved, SaveSpec(files, draft.file()));
+  AGENTFS_ASSIGN(const SpecSaved saved, SaveSpec(files, session.volume(), draft.file()));
   if (saved.xattrs_left_out > 0) {
     context.Notice("the specification has no extended attributes: " +
                    std::to_string(saved.xattrs_left_out) + " left out");

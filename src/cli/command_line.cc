@@ -131,6 +131,9 @@ void Build(CLI::App& app, Context& context) {
   AddBackwards(app, context);
   AddLog(app, context);
   AddAudit(app, context);
+  AddSql(app, context);
+  AddKv(app, context);
+  AddTool(app, context);
   AddPolicy(app, context);
   AddExport(app, context);
   AddImport(app, context);

@@ -108,6 +108,37 @@ struct ImportOptions {
 };
 Result<int> RunImport(Context& context, const ImportOptions& options);
 
+struct SqlCommand {
+  std::string query;       // "-": stdin
+  double timeout = 10;     // seconds
+  uint64_t limit = 10000;  // rows; 0: all
+  bool csv = false;
+};
+Result<int> RunSql(Context& context, const SqlCommand& command);
+
+struct KvOptions {
+  std::string key;                // get, set; list: what keys begin with
+  std::vector<std::string> keys;  // delete
+  std::optional<std::string> value;
+  bool string = false;  // the value is a string as it is, not JSON
+};
+Result<int> RunKvGet(Context& context, const KvOptions& options);
+Result<int> RunKvSet(Context& context, const KvOptions& options);
+Result<int> RunKvDelete(Context& context, const KvOptions& options);
+Result<int> RunKvList(Context& context, const KvOptions& options);
+
+struct ToolOptions {
+  std::string name;  // record; list: only of this one
+  std::optional<std::string> parameters, result;
+  std::string error;
+  std::string started, completed;  // empty: now
+  uint64_t exec = 0;
+  uint64_t limit = 100;
+};
+Result<int> RunToolRecord(Context& context, const ToolOptions& options);
+Result<int> RunToolList(Context& context, const ToolOptions& options);
+Result<int> RunToolStats(Context& context, const ToolOptions& options);
+
 struct MountCommand {
   std::string point, branch, snapshot;
   std::string profile = "default";

@@ -7,6 +7,7 @@
 #include "cli/commands.h"
 #include "cli/context.h"
 #include "cli/file_mode.h"
+#include "cli/one_line.h"
 #include "cli/path_arguments.h"
 #include "cli/session.h"
 #include "workspace/history.h"
@@ -15,9 +16,12 @@ namespace agentfs::cli {
 namespace {
 
 std::string_view KindName(HistoryEvent::Kind kind) {
-  static constexpr std::string_view kNames[] = {"run", "exec", "snapshot", "apply", "apply-undo"};
+  static constexpr std::string_view kNames[] = {"run",   "exec",       "snapshot",
+                                                "apply", "apply-undo", "mcp"};
   return kNames[static_cast<size_t>(kind)];
 }
+
+std::string IdText(uint64_t id) { return id != 0 ? std::to_string(id) : ""; }
 
 Result<void> PrintEvents(const Context& context, const std::vector<HistoryEvent>& events) {
   nlohmann::ordered_json list = nlohmann::ordered_json::array();
@@ -29,11 +33,16 @@ Result<void> PrintEvents(const Context& context, const std::vector<HistoryEvent>
                     {"branch", event.branch},
                     {"snapshot", event.ref},
                     {"text", event.text}});
-    rows.push_back({FormatLocalTime(time), std::string(KindName(event.kind)), event.branch,
-                    event.ref, event.text});
+    if (event.exec != 0) {
+      list.back()["exec"] = event.exec;
+      list.back()["status"] = event.status ? nlohmann::ordered_json(*event.status) : nullptr;
+    }
+    rows.push_back({FormatLocalTime(time), std::string(KindName(event.kind)), IdText(event.exec),
+                    event.status ? std::to_string(*event.status) : "", event.branch, event.ref,
+                    OneLine(event.text)});
   }
   if (context.json) return context.PrintJson(list);
-  return context.PrintTable({"TIME", "WHAT", "BRANCH", "SNAPSHOT", "TEXT"}, rows);
+  return context.PrintTable({"TIME", "WHAT", "ID", "STATUS", "BRANCH", "SNAPSHOT", "TEXT"}, rows);
 }
 
 Result<void> PrintVersions(const Context& context, const std::string& path,
@@ -44,7 +53,8 @@ Result<void> PrintVersions(const Context& context, const std::string& path,
     list.push_back({{"ref", version.ref},
                     {"path", path},
                     {"time", FormatTime(version.time)},
-                    {"present", version.attr.has_value()}});
+                    {"present", version.attr.has_value()},
+                    {"exec", version.exec != 0 ? nlohmann::ordered_json(version.exec) : nullptr}});
     std::string mode = "-", size = "-";
     if (version.attr) {
       mode = ModeString(version.attr->mode);
@@ -54,11 +64,11 @@ Result<void> PrintVersions(const Context& context, const std::string& path,
       list.back()["size"] = version.attr->size;
       list.back()["modified"] = FormatTime(version.attr->mtime);
     }
-    rows.push_back({version.ref, FormatLocalTime(version.time), mode, size,
+    rows.push_back({version.ref, FormatLocalTime(version.time), IdText(version.exec), mode, size,
                     version.attr ? FormatLocalTime(version.attr->mtime) : "not there"});
   }
   if (context.json) return context.PrintJson(list);
-  return context.PrintTable({"REF", "TIME", "MODE", "SIZE", "MODIFIED"}, rows);
+  return context.PrintTable({"REF", "TIME", "EXEC", "MODE", "SIZE", "MODIFIED"}, rows);
 }
 
 }  // namespace

@@ -99,6 +99,7 @@ Result<std::unique_ptr<OpenWorkspace>> OpenWorkspace::Open(Workspace workspace, 
         "remove the cause and try again; what it replaced is kept meanwhile");
   }
   open->operations_ = std::make_unique<control::Operations>(open->volume(), nullptr, nullptr);
+  open->operations_->KeepCheckpoints(open->workspace_.config.checkpoints);
   return open;
 }
 
@@ -141,6 +142,7 @@ void OpenWorkspace::AttachServer(control::MountHost& mounts, control::EventHub& 
                                  control::ChangeEvents& changes) {
   operations_ = std::make_unique<control::Operations>(volume(), &mounts, &events);
   executions_ = std::make_unique<control::Executions>(*operations_, workspace_.layout.outputs);
+  operations_->KeepCheckpoints(workspace_.config.checkpoints);
   changes_ = &changes;
 }
 

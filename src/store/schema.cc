@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "store/schema.h"
 
+#include "store/schema_views.h"
+
 namespace agentfs {
 namespace {
 
@@ -111,10 +113,11 @@ constexpr Table kTables[] = {
     {"op_processes", kOpProcessesKey, kOpProcessesValue, "", "", 3},
 };
 
-constexpr Schema kSchema = {kTables, 3, 2};
-
 }  // namespace
 
-const Schema& VolumeSchema() { return kSchema; }
+const Schema& VolumeSchema() {
+  static const Schema schema = {kTables, 3, 2, VolumeViews(), VolumeViewIndexes()};
+  return schema;
+}
 
 }  // namespace agentfs

@@ -32,6 +32,24 @@ Result<bool> IsUnchangedSince(Volume& volume, std::string_view branch,
   return touched.names.empty() && touched.nodes.empty();
 }
 
+// Takes the first of each of the first `count` spans of time that it is shown.
+class Slots {
+ public:
+  Slots(uint32_t count, int64_t seconds) : left_(count), seconds_(seconds) {}
+  bool Takes(const Timestamp& time) {
+    const int64_t span = time.sec / seconds_;
+    if (left_ == 0 || last_ == span) return false;
+    last_ = span;
+    --left_;
+    return true;
+  }
+
+ private:
+  uint32_t left_;
+  const int64_t seconds_;
+  std::optional<int64_t> last_;
+};
+
 }  // namespace
 
 bool IsCheckpoint(const SnapshotInfo& snapshot) {
@@ -56,11 +74,25 @@ Result<Checkpoint> TakeCheckpoint(Volume& volume, std::string_view branch, Check
   taken.taken = true;
   AGENTFS_ASSIGN(taken.snapshot,
                  volume.CreateSnapshot(branch, "", MessageFor(what, command), Durability::kNone));
-  for (size_t i = 0; i + kKeptCheckpoints <= before.size(); ++i) {
-    // One that somebody has deleted meanwhile is gone as well.
-    (void)volume.DeleteSnapshot(before[i].name);
-  }
   return taken;
+}
+
+Result<size_t> PruneCheckpoints(Volume& volume, std::string_view branch,
+                                const CheckpointPolicy& policy) {
+  std::vector<SnapshotInfo> all = CheckpointsOf(volume, branch);
+  std::ranges::reverse(all);
+  Slots hours(policy.keep_hourly, 3600), days(policy.keep_daily, 86400);
+  size_t pruned = 0;
+  for (size_t i = 0; i < all.size(); ++i) {
+    // Each rule has to see every one.
+    const bool hourly = hours.Takes(all[i].created), daily = days.Takes(all[i].created);
+    if (i == 0 || i < policy.keep_last || hourly || daily) continue;
+    auto deleted = volume.DeleteSnapshot(all[i].name);
+    // One that somebody has deleted meanwhile is gone as well.
+    if (!deleted.ok() && deleted.code() != ENOENT) return deleted.error();
+    ++pruned;
+  }
+  return pruned;
 }
 
 }  // namespace agentfs

@@ -15,8 +15,12 @@ namespace agentfs {
 
 enum class CheckpointFor : uint8_t { kRun, kExec };
 
-// How many of them a branch keeps.
-inline constexpr size_t kKeptCheckpoints = 50;
+// Which of them a branch keeps: one that any of the rules wants.
+struct CheckpointPolicy {
+  uint32_t keep_last = 50;    // the newest
+  uint32_t keep_hourly = 24;  // the last of each of so many hours that have some
+  uint32_t keep_daily = 14;   // and of so many days (UTC)
+};
 
 struct Checkpoint {
   SnapshotInfo snapshot;
@@ -25,9 +29,15 @@ struct Checkpoint {
 
 // Snapshots the branch, unless it has not changed since its last checkpoint: that is the value
 // then. What the kernel has of mapped files must have been flushed. In the store before any later
-// change is; not synced. Older ones than the last kKeptCheckpoints are deleted.
+// change is; not synced.
 Result<Checkpoint> TakeCheckpoint(Volume& volume, std::string_view branch, CheckpointFor what,
                                   std::string_view command);
+
+// Deletes the branch's checkpoints that the policy does not keep, never its newest, and says how
+// many those were. Snapshots with a name or a message of somebody's are none. The operations that
+// were recorded meanwhile stay; gc reclaims the space.
+Result<size_t> PruneCheckpoints(Volume& volume, std::string_view branch,
+                                const CheckpointPolicy& policy);
 
 bool IsCheckpoint(const SnapshotInfo& snapshot);
 // The branch's newest.

@@ -148,6 +148,9 @@ Result<Config> ReadTable(toml::table& table, const std::string& file_name) {
   read.Number("workspace", "lock_timeout_ms", config.lock_timeout_ms);
   read.Number("server", "idle_ms", config.server_idle_ms);
   read.Number("server", "linger_ms", config.server_linger_ms);
+  read.Number("snapshots", "keep_last", config.checkpoints.keep_last);
+  read.Number("snapshots", "keep_hourly", config.checkpoints.keep_hourly);
+  read.Number("snapshots", "keep_daily", config.checkpoints.keep_daily);
   read.Paths("sandbox", "cow", config.sandbox.cow);
   read.Paths("sandbox", "allow", config.sandbox.allow);
   read.Paths("sandbox", "hide", config.sandbox.hide);
@@ -212,6 +215,10 @@ std::string RenderConfig(const Config& config) {
                      config.server_idle_ms);
   out += fmt::format("linger_ms = {}  # and after that long without a run, once it had one\n",
                      config.server_linger_ms);
+  out += fmt::format(
+      "\n[snapshots]  # those taken before each run and exec, of each branch; others stay\n"
+      "keep_last = {}\nkeep_hourly = {}  # the last of each of so many hours\nkeep_daily = {}\n",
+      config.checkpoints.keep_last, config.checkpoints.keep_hourly, config.checkpoints.keep_daily);
   out += fmt::format(
       "\n[sandbox]  # of agentfs run; what is not there is left out\n"
       "# Copy-on-write in the branch, besides the workspace.\ncow = {}\n"

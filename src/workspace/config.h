@@ -9,6 +9,7 @@
 
 #include "agentfs/result.h"
 #include "agentfs/volume.h"
+#include "workspace/checkpoint.h"
 #include "workspace/sandbox_rules.h"
 
 namespace agentfs {
@@ -25,6 +26,7 @@ struct Config {
   // How long it stays after the last command that ran in a sandbox, for the next one.
   uint32_t server_linger_ms = 10'000;
   VolumeOptions volume;
+  CheckpointPolicy checkpoints;
   SandboxRules sandbox = SandboxRules::Default();
 };
 

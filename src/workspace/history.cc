@@ -8,8 +8,10 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <set>
 #include <sstream>
 
+#include "agentfs/exec_log.h"
 #include "agentfs/files.h"
 #include "base/clock.h"
 #include "sys/fd.h"
@@ -53,6 +55,56 @@ HistoryEvent EventOf(const SnapshotInfo& snapshot) {
   return event;
 }
 
+HistoryEvent::Kind KindOf(const ExecRecord& exec) {
+  if (exec.start.kind == exec_kinds::kApply) return HistoryEvent::Kind::kApply;
+  if (exec.start.kind == exec_kinds::kMcp) return HistoryEvent::Kind::kMcp;
+  return exec.start.kind == exec_kinds::kRun ? HistoryEvent::Kind::kRun : HistoryEvent::Kind::kExec;
+}
+
+HistoryEvent EventOf(const ExecRecord& exec) {
+  HistoryEvent event;
+  event.kind = KindOf(exec);
+  event.exec = exec.id;
+  if (exec.status >= 0) event.status = exec.status;
+  event.time_ns = exec.start_ns;
+  event.branch = exec.start.branch;
+  if (exec.start.snapshot != 0) event.ref = "s" + std::to_string(exec.start.snapshot);
+  event.text = CommandText(exec.start);
+  return event;
+}
+
+Result<std::vector<ExecRecord>> AllExecs(Volume& volume) {
+  std::vector<ExecRecord> execs;
+  AGENTFS_TRY(ListExecs(volume, [&](const ExecRecord& exec) {
+    execs.push_back(exec);
+    return Visit::kContinue;
+  }));
+  return execs;
+}
+
+bool Covers(const ExecRecord& exec, int64_t time_ns) {
+  return exec.start_ns <= time_ns && (exec.end_ns == 0 || time_ns <= exec.end_ns);
+}
+
+// The line of an apply says how much it was; its record says the rest.
+void AddApplies(const std::vector<ExecRecord>& execs, std::vector<HistoryEvent> applies,
+                std::vector<HistoryEvent>& events) {
+  for (HistoryEvent& apply : applies) {
+    const auto recorded = std::ranges::find_if(events, [&](const HistoryEvent& event) {
+      return event.kind == apply.kind && event.exec != 0 && event.branch == apply.branch &&
+             std::ranges::any_of(execs, [&](const ExecRecord& exec) {
+               return exec.id == event.exec && Covers(exec, apply.time_ns);
+             });
+    });
+    if (recorded == events.end()) {
+      events.push_back(std::move(apply));
+    } else {
+      recorded->ref = apply.ref;
+      recorded->text = apply.text;
+    }
+  }
+}
+
 Result<std::optional<Attr>> AttrAt(const std::shared_ptr<FileSystem>& view,
                                    const std::string& path) {
   Result<Found> found = Files(view).Resolve(path, FollowLinks::kNo);
@@ -71,9 +123,17 @@ bool SameVersion(const std::optional<Attr>& a, const std::optional<Attr>& b) {
 }  // namespace
 
 Result<std::vector<HistoryEvent>> ReadHistory(Volume& volume, const Layout& layout) {
-  std::vector<HistoryEvent> events = ReadApplies(layout);
+  AGENTFS_ASSIGN(const auto execs, AllExecs(volume));
+  std::vector<HistoryEvent> events;
+  std::set<std::string> told;  // the checkpoints of the execs
+  for (const ExecRecord& exec : execs) {
+    events.push_back(EventOf(exec));
+    told.insert(events.back().ref);
+  }
+  AddApplies(execs, ReadApplies(layout), events);
   for (const SnapshotInfo& snapshot : volume.ListSnapshots()) {
-    if (snapshot.message != "before apply") events.push_back(EventOf(snapshot));
+    const bool known = IsCheckpoint(snapshot) && told.contains(snapshot.name);
+    if (!known && snapshot.message != "before apply") events.push_back(EventOf(snapshot));
   }
   std::stable_sort(events.begin(), events.end(), [](const HistoryEvent& a, const HistoryEvent& b) {
     return a.time_ns > b.time_ns;

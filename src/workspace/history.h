@@ -14,8 +14,10 @@
 namespace agentfs {
 
 struct HistoryEvent {
-  enum class Kind : uint8_t { kRun, kExec, kSnapshot, kApply, kApplyUndone };
+  enum class Kind : uint8_t { kRun, kExec, kSnapshot, kApply, kApplyUndone, kMcp };
   Kind kind = Kind::kSnapshot;
+  uint64_t exec = 0;          // its record (exec_log.h); 0: none
+  std::optional<int> status;  // of one that has ended and was seen to
   int64_t time_ns = 0;
   std::string branch;
   std::string ref;   // the snapshot: of runs and applies, what was before
@@ -34,6 +36,7 @@ struct FileVersion {
   std::string ref;  // a snapshot, or the branch itself
   Timestamp time;   // when the snapshot was taken; of the branch, the file's own mtime or now
   std::optional<Attr> attr;  // none: it is not there
+  uint64_t exec = 0;         // the one that made it so; 0: none did, or it is not known
 };
 
 // The versions of a path in a branch and its snapshots, newest first; each differs from the next.

@@ -102,6 +102,7 @@ Result<RunState> Operations::BeginRun(RunRequest request) {
   state.checkpoint = before.snapshot.name;
   state.checkpoint_number = before.snapshot.number;
   state.checkpoint_taken = before.taken;
+  AGENTFS_TRY(PruneCheckpoints(volume_, request.branch, checkpoints_));
   AGENTFS_ASSIGN(state.session, mounts_->BeginRun(request));
   if (IsInOwnNamespace()) state.namespaces_of = static_cast<uint32_t>(::getpid());
   return state;

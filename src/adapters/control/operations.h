@@ -10,6 +10,7 @@
 #include "adapters/control/events.h"
 #include "adapters/control/mount_host.h"
 #include "agentfs/volume.h"
+#include "workspace/checkpoint.h"
 
 namespace agentfs::control {
 
@@ -19,6 +20,9 @@ class Operations {
   // `mounts` and `events` may be null: there are none.
   Operations(Volume& volume, MountHost* mounts, EventHub* events)
       : volume_(volume), mounts_(mounts), events_(events) {}
+
+  // Before anybody else uses it: which checkpoints of a branch stay when it gets another.
+  void KeepCheckpoints(const CheckpointPolicy& policy) { checkpoints_ = policy; }
 
   Volume& volume() { return volume_; }
   MountHost* mounts() { return mounts_; }
@@ -51,6 +55,7 @@ class Operations {
   Volume& volume_;
   MountHost* const mounts_;
   EventHub* const events_;
+  CheckpointPolicy checkpoints_;
 };
 
 }  // namespace agentfs::control

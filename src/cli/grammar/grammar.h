@@ -56,6 +56,10 @@ void AddImport(CLI::App& app, Context& context);
 void AddPack(CLI::App& app, Context& context);
 // exec.cc
 void AddExec(CLI::App& app, Context& context);
+// state.cc
+void AddSql(CLI::App& app, Context& context);
+void AddKv(CLI::App& app, Context& context);
+void AddTool(CLI::App& app, Context& context);
 // policy.cc
 void AddPolicy(CLI::App& app, Context& context);
 // fs.cc

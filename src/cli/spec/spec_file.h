@@ -9,6 +9,7 @@
 
 #include "agentfs/files.h"
 #include "agentfs/result.h"
+#include "agentfs/volume.h"
 
 namespace agentfs::cli {
 
@@ -19,8 +20,8 @@ struct SpecSaved {
 
 // Writes everything that the view shows, base included, to `file`, which must not exist. The tables
 // fs_whiteout and fs_origin, which speak of what is beneath, are empty: the file stands alone.
-// EBUSY: a file changed meanwhile.
-Result<SpecSaved> SaveSpec(const Files& files, const std::string& file);
+// The values and tool calls of the volume are in it too. EBUSY: a file changed meanwhile.
+Result<SpecSaved> SaveSpec(const Files& files, Volume& volume, const std::string& file);
 
 // How a file is loaded.
 enum class SpecKind : uint8_t {
@@ -39,8 +40,10 @@ bool IsDatabase(std::string_view beginning);
 // several names or below themselves, sizes and types that cannot be, symbolic links that lead
 // outside (unless `limits` keeps them); EOVERFLOW: more entries than allowed. `kind` is set before
 // anything is changed: after an error of a kTree the directory is as it was; of a kDelta it may be
-// half done, and the caller goes back to its snapshot.
-Result<void> LoadSpec(const Files& files, std::string_view path, const std::string& file,
-                      const ArchiveLimits& limits, SpecKind* kind);
+// half done, and the caller goes back to its snapshot. Loaded as the root, the file's values
+// replace those of the same keys in the volume, and the tool calls that the volume has not are
+// added.
+Result<void> LoadSpec(const Files& files, Volume& volume, std::string_view path,
+                      const std::string& file, const ArchiveLimits& limits, SpecKind* kind);
 
 }  // namespace agentfs::cli

@@ -3,6 +3,8 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 
+#include <set>
+
 #include "agentfs/path.h"
 #include "cli/spec/spec_file.h"
 #include "cli/spec/spec_source.h"
@@ -215,18 +217,48 @@ Result<void> LayOver(const Files& files, std::string_view path, SpecSource& sour
   return SpecLoader(files, source, *root.node, limits, SpecKind::kDelta).Load();
 }
 
+// What tells a call: ids are those of its file.
+std::string CallText(const ToolCall& call) {
+  std::string text = std::to_string(call.started_ns / 1'000'000'000);
+  for (const std::string& part :
+       {call.name, call.parameters.value_or(""), call.result.value_or(""), call.error}) {
+    text += '\0' + part;
+  }
+  return text;
+}
+
+Result<void> AddCalls(Volume& volume, const std::vector<ToolCall>& calls) {
+  if (calls.empty()) return Ok();
+  std::set<std::string> known;
+  AGENTFS_TRY(ListToolCalls(volume, [&](const ToolCall& call) {
+    known.insert(CallText(call));
+    return Visit::kContinue;
+  }));
+  for (const ToolCall& call : calls) {
+    if (!known.contains(CallText(call))) AGENTFS_TRY(RecordToolCall(volume, call));
+  }
+  return Ok();
+}
+
 }  // namespace
 
 bool IsDatabase(std::string_view beginning) {
   return beginning.starts_with(std::string_view("SQLite format 3\0", kMagicBytes));
 }
 
-Result<void> LoadSpec(const Files& files, std::string_view path, const std::string& file,
-                      const ArchiveLimits& limits, SpecKind* kind) {
+Result<void> LoadSpec(const Files& files, Volume& volume, std::string_view path,
+                      const std::string& file, const ArchiveLimits& limits, SpecKind* kind) {
   AGENTFS_ASSIGN(const auto source, SpecSource::Open(file));
   AGENTFS_ASSIGN(const bool delta, source->IsDelta());
+  // Whatever can be refused is refused before anything is changed.
+  AGENTFS_ASSIGN(const auto values, source->Values());
+  AGENTFS_ASSIGN(const auto calls, source->Calls());
   *kind = delta ? SpecKind::kDelta : SpecKind::kTree;
-  return delta ? LayOver(files, path, *source, limits) : LoadTreeOf(files, path, *source, limits);
+  AGENTFS_TRY(delta ? LayOver(files, path, *source, limits)
+                    : LoadTreeOf(files, path, *source, limits));
+  if (path != "/") return Ok();
+  for (const KvEntry& value : values) AGENTFS_TRY(SetValue(volume, value.key, value.value));
+  return AddCalls(volume, calls);
 }
 
 }  // namespace agentfs::cli

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "agentfs/agent_state.h"
 #include "cli/spec/spec_file.h"
 #include "core/files/extents.h"
 #include "core/files/node_metadata.h"
@@ -17,7 +18,6 @@ namespace {
 
 // The specification's default, which every client takes.
 constexpr uint64_t kSpecChunk = 4096;
-constexpr int64_t kSpecRoot = 1;
 
 constexpr const char* kSpecTables = R"(
 CREATE TABLE fs_config (key TEXT PRIMARY KEY, value TEXT NOT NULL);
@@ -83,8 +83,8 @@ INSERT INTO fs_config VALUES ('chunk_size', '4096'), ('schema_version', '0.4');
 
 class SpecSaver {
  public:
-  SpecSaver(const Files& files, Connection& database)
-      : fs_(*files.filesystem()), caller_(files.caller()), database_(database) {}
+  SpecSaver(const Files& files, Volume& volume, Connection& database)
+      : fs_(*files.filesystem()), caller_(files.caller()), volume_(volume), database_(database) {}
 
   Result<SpecSaved> Save(Found root);
 
@@ -101,9 +101,12 @@ class SpecSaver {
   // Chunks `first` up to `end`; bytes of holes within them are zeros.
   Result<void> SaveChunks(int64_t ino, Node& node, uint64_t size, uint64_t first, uint64_t end);
   Result<void> SaveTarget(int64_t ino, Node& node);
+  Result<void> SaveValues();
+  Result<void> SaveCalls();
 
   FileSystem& fs_;
   const Caller& caller_;
+  Volume& volume_;
   Connection& database_;
   std::unique_ptr<Statements> sql_;
   SpecSaved saved_;
@@ -137,6 +140,8 @@ Result<SpecSaved> SpecSaver::Save(Found root) {
   sql_ = std::make_unique<Statements>(std::move(statements));
   AGENTFS_TRY(SaveAll(std::move(root)));
   sql_.reset();
+  AGENTFS_TRY(SaveValues());
+  AGENTFS_TRY(SaveCalls());
   AGENTFS_TRY(database_.Execute("COMMIT", "write"));
   return saved_;
 }
@@ -237,12 +242,54 @@ Result<void> SpecSaver::SaveTarget(int64_t ino, Node& node) {
   return sql_->symlink.Bind(1, ino).BindText(2, target).Run();
 }
 
+constexpr int64_t kNanoseconds = 1'000'000'000;
+
+Result<void> SpecSaver::SaveValues() {
+  AGENTFS_ASSIGN(Statement insert,
+                 Statement::Prepare(database_, "INSERT INTO kv_store VALUES (?, ?, ?, ?)"));
+  Result<void> outcome;
+  AGENTFS_TRY(ListValues(volume_, "", [&](const KvEntry& entry) {
+    outcome = insert.BindText(1, entry.key)
+                  .BindText(2, entry.value)
+                  .Bind(3, entry.created_ns / kNanoseconds)
+                  .Bind(4, entry.updated_ns / kNanoseconds)
+                  .Run();
+    return outcome.ok() ? Visit::kContinue : Visit::kStop;
+  }));
+  return outcome;
+}
+
+Result<void> SpecSaver::SaveCalls() {
+  AGENTFS_ASSIGN(Statement insert,
+                 Statement::Prepare(database_,
+                                    "INSERT INTO tool_calls (id, name, parameters, result, error,"
+                                    " status, started_at, completed_at, duration_ms)"
+                                    " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"));
+  const auto bind = [&insert](int at, const std::optional<std::string>& text) {
+    text ? insert.BindText(at, *text) : insert.BindNull(at);
+  };
+  Result<void> outcome;
+  AGENTFS_TRY(ListToolCalls(volume_, [&](const ToolCall& call) {
+    insert.Bind(1, static_cast<int64_t>(call.id)).BindText(2, call.name);
+    bind(3, call.parameters);
+    bind(4, call.result);
+    call.error.empty() ? insert.BindNull(5) : insert.BindText(5, call.error);
+    outcome = insert.BindText(6, call.error.empty() ? "success" : "error")
+                  .Bind(7, call.started_ns / kNanoseconds)
+                  .Bind(8, call.completed_ns / kNanoseconds)
+                  .Bind(9, (call.completed_ns - call.started_ns) / 1'000'000)
+                  .Run();
+    return outcome.ok() ? Visit::kContinue : Visit::kStop;
+  }));
+  return outcome;
+}
+
 }  // namespace
 
-Result<SpecSaved> SaveSpec(const Files& files, const std::string& file) {
+Result<SpecSaved> SaveSpec(const Files& files, Volume& volume, const std::string& file) {
   AGENTFS_ASSIGN(Found root, files.Resolve("/"));
   AGENTFS_ASSIGN(const auto database, Connection::Open(file, agentfs::Access::kReadWrite, true));
-  return SpecSaver(files, *database).Save(std::move(root));
+  return SpecSaver(files, volume, *database).Save(std::move(root));
 }
 
 }  // namespace agentfs::cli

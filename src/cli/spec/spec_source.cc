@@ -38,6 +38,11 @@ Timestamp SpecTime(int64_t seconds, int64_t nanoseconds) {
           static_cast<uint32_t>(std::clamp<int64_t>(nanoseconds, 0, 999'999'999))};
 }
 
+int64_t SpecNanoseconds(int64_t seconds) {
+  constexpr int64_t kSecond = 1'000'000'000;
+  return std::clamp<int64_t>(seconds, 0, INT64_MAX / kSecond - 1) * kSecond;
+}
+
 bool IsOwnerId(int64_t id) { return id >= 0 && id < UINT32_MAX; }
 
 bool IsKnownType(int64_t mode) {
@@ -96,13 +101,23 @@ Result<bool> SpecSource::HasRows(std::string_view table) {
   return found.Step();
 }
 
-Result<std::string> SpecSource::ColumnOr(std::string_view column, std::string_view otherwise) {
+Result<std::string> SpecSource::ColumnOr(std::string_view table, std::string_view column,
+                                         std::string_view otherwise) {
   AGENTFS_ASSIGN(
       Statement found,
-      Statement::Prepare(*database_, "SELECT 1 FROM pragma_table_info('fs_inode') WHERE name = ?"));
-  found.BindText(1, column);
+      Statement::Prepare(*database_, "SELECT 1 FROM pragma_table_info(?) WHERE name = ?"));
+  found.BindText(1, table).BindText(2, column);
   AGENTFS_ASSIGN(const bool has, found.Step());
   return std::string(has ? column : otherwise);
+}
+
+Result<std::string> SpecSource::ColumnsOr(std::string_view table, const Wanted& wanted) {
+  std::string columns;
+  for (const auto& [column, otherwise] : wanted) {
+    AGENTFS_ASSIGN(const std::string name, ColumnOr(table, column, otherwise));
+    columns += (columns.empty() ? "" : ", ") + name;
+  }
+  return columns;
 }
 
 Result<void> SpecSource::ReadChunkSize() {
@@ -128,18 +143,10 @@ Result<void> SpecSource::PrepareAll() {
   AGENTFS_ASSIGN(names_, Statement::Prepare(*database_,
                                             "SELECT name, ino FROM fs_dentry WHERE parent_ino = ?"
                                             " ORDER BY name"));
-  std::string columns = "mode, size";
-  for (const auto& [column, otherwise] :
-       std::initializer_list<std::pair<const char*, const char*>>{{"uid", "0"},
-                                                                  {"gid", "0"},
-                                                                  {"rdev", "0"},
-                                                                  {"atime", "mtime"},
-                                                                  {"atime_nsec", "0"},
-                                                                  {"mtime", "0"},
-                                                                  {"mtime_nsec", "0"}}) {
-    AGENTFS_ASSIGN(const std::string name, ColumnOr(column, otherwise));
-    columns += ", " + name;
-  }
+  const Wanted wanted = {{"mode", "mode"},    {"size", "0"},  {"uid", "0"},
+                         {"gid", "0"},        {"rdev", "0"},  {"atime", "mtime"},
+                         {"atime_nsec", "0"}, {"mtime", "0"}, {"mtime_nsec", "0"}};
+  AGENTFS_ASSIGN(const std::string columns, ColumnsOr("fs_inode", wanted));
   AGENTFS_ASSIGN(
       inode_, Statement::Prepare(*database_, "SELECT " + columns + " FROM fs_inode WHERE ino = ?"));
   AGENTFS_ASSIGN(const bool links, HasTable("fs_symlink"));
@@ -267,6 +274,50 @@ Result<std::vector<std::string>> SpecSource::Whiteouts() {
     AGENTFS_ASSIGN(const bool more, all.Step());
     if (!more) return paths;
     paths.emplace_back(all.Bytes(0));
+  }
+}
+
+Result<std::vector<KvEntry>> SpecSource::Values() {
+  std::vector<KvEntry> values;
+  AGENTFS_ASSIGN(const bool has, HasTable("kv_store"));
+  if (!has) return values;
+  AGENTFS_ASSIGN(Statement all, Statement::Prepare(*database_, "SELECT key, value FROM kv_store"));
+  for (;;) {
+    AGENTFS_ASSIGN(const bool more, all.Step());
+    if (!more) return values;
+    KvEntry entry;
+    entry.key = all.Bytes(0);
+    entry.value = all.Bytes(1);
+    auto checked = CheckValue(entry.key, entry.value);
+    if (!checked.ok()) return Error(EINVAL, "kv_store: " + checked.error().message());
+    values.push_back(std::move(entry));
+  }
+}
+
+Result<std::vector<ToolCall>> SpecSource::Calls() {
+  std::vector<ToolCall> calls;
+  AGENTFS_ASSIGN(const bool has, HasTable("tool_calls"));
+  if (!has) return calls;
+  const Wanted wanted = {{"name", "''"},    {"parameters", "NULL"}, {"result", "NULL"},
+                         {"error", "NULL"}, {"started_at", "0"},    {"completed_at", "NULL"}};
+  AGENTFS_ASSIGN(const std::string columns, ColumnsOr("tool_calls", wanted));
+  AGENTFS_ASSIGN(
+      Statement all,
+      Statement::Prepare(*database_, "SELECT " + columns + " FROM tool_calls ORDER BY rowid"));
+  for (;;) {
+    AGENTFS_ASSIGN(const bool more, all.Step());
+    if (!more) return calls;
+    if (all.IsNull(5)) continue;
+    ToolCall call;
+    call.name = all.Bytes(0);
+    if (!all.IsNull(1)) call.parameters = std::string(all.Bytes(1));
+    if (!all.IsNull(2)) call.result = std::string(all.Bytes(2));
+    call.error = all.Bytes(3);
+    call.started_ns = SpecNanoseconds(all.Int(4));
+    call.completed_ns = SpecNanoseconds(all.Int(5));
+    auto checked = CheckToolCall(call);
+    if (!checked.ok()) return Error(EINVAL, "tool_calls: " + checked.error().message());
+    calls.push_back(std::move(call));
   }
 }
 

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "agentfs/agent_state.h"
 #include "agentfs/result.h"
 #include "core/files/node_metadata.h"
 #include "stores/sqlite/statement.h"
@@ -48,6 +49,10 @@ class SpecSource {
                            const std::function<Result<void>(int64_t, std::string_view)>& visit);
   // Absolute paths.
   Result<std::vector<std::string>> Whiteouts();
+  // EINVAL: what cannot be kept.
+  Result<std::vector<KvEntry>> Values();
+  // Those that have ended.
+  Result<std::vector<ToolCall>> Calls();
 
  private:
   explicit SpecSource(std::unique_ptr<Connection> database) : database_(std::move(database)) {}
@@ -58,7 +63,11 @@ class SpecSource {
   Result<bool> HasTable(std::string_view name);
   Result<bool> HasRows(std::string_view table);
   // The column, or `otherwise` where older versions have none.
-  Result<std::string> ColumnOr(std::string_view column, std::string_view otherwise);
+  Result<std::string> ColumnOr(std::string_view table, std::string_view column,
+                               std::string_view otherwise);
+  // Of all that are given.
+  using Wanted = std::initializer_list<std::pair<const char*, const char*>>;
+  Result<std::string> ColumnsOr(std::string_view table, const Wanted& wanted);
 
   std::unique_ptr<Connection> database_;
   uint64_t chunk_size_ = 4096;

@@ -28,6 +28,7 @@
 #include "stores/sqlite/file_header.h"
 #include "stores/sqlite/reader_pool.h"
 #include "stores/sqlite/table_sql.h"
+#include "stores/sqlite/views.h"
 
 namespace agentfs {
 namespace {
@@ -198,6 +199,7 @@ Result<void> SqliteStore::StartWriting(FileState state) {
   AGENTFS_TRY(writer_->Execute("PRAGMA cache_size = -16384", "open"));
   AGENTFS_TRY(writer_->Execute("PRAGMA mmap_size = 2147418112", "open"));
   AGENTFS_TRY(SetDurability(Durability::kNone));
+  PutViews(*writer_, schema_);
   sqlite3_db_config(db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0, nullptr);
   sqlite3_wal_hook(
       db,

@@ -67,6 +67,9 @@ class Test:
             self.agentfs("fs", "write", path, data=content)
         self.agentfs("fs", "ln", "-s", "dir/base", "/link")
         self.agentfs("fs", "ln", "/size1", "/dir/hard")
+        self.agentfs("kv", "set", "from agentfs", '{"n": [1]}')
+        self.agentfs("tool", "record", "ours", "--parameters", '{"p": 1}', "--error", "broken",
+                     "--started", "500", "--completed", "501")
         contents["/dir/base"] = b"of the base\n"
         contents["/dir/hard"] = contents["/size1"]
         return contents
@@ -75,7 +78,11 @@ class Test:
         contents = self.make()
         spec = os.path.join(self.directory, "spec.db")
         self.agentfs("export", "--format", "agentfs-spec", "-o", spec)
-        seen = self.client("read", spec)["files"]
+        read = self.client("read", spec)
+        assert read["kv"] == [{"key": "from agentfs", "value": {"n": [1]}}], read["kv"]
+        assert [(c["name"], c["status"], c["error"], c["parameters"]) for c in read["tools"]] == [
+            ("ours", "error", "broken", {"p": 1})], read["tools"]
+        seen = read["files"]
         assert {path: base64.b64decode(entry["content"]) for path, entry in seen.items()
                 if "content" in entry} == contents, sorted(seen)
         assert seen["/link"]["target"] == "dir/base"
@@ -91,6 +98,11 @@ class Test:
             assert int(stat["mode"], 8) & 0o7777 == entry["mode"] & 0o7777, (path, stat, entry)
             if "content" in entry:
                 assert self.agentfs("fs", "cat", path) == base64.b64decode(entry["content"]), path
+        value = json.loads(self.agentfs("kv", "get", "from the client"))
+        assert value == {"answer": [42, None, "text"]}, value
+        calls = json.loads(self.agentfs("tool", "list", "--json"))
+        assert sorted(call["name"] for call in calls) == ["client-pending", "client-tool",
+                                                          "ours"], calls
         listed = self.agentfs("fs", "find", "/").decode().count("\n")
         # The hostile name is two lines.
         assert listed == len(written["files"]) + 2, (listed, sorted(written["files"]))

@@ -44,14 +44,31 @@ TEST_F(CheckpointTest, SnapshotsOfPeopleAreNone) {
   EXPECT_FALSE(LastCheckpoint(volume(), "main").has_value());
 }
 
-TEST_F(CheckpointTest, OldOnesGo) {
+TEST_F(CheckpointTest, ThePolicySaysWhichAreKept) {
   OpenOverBase();
   auto fs = Branch();
-  for (size_t i = 0; i < kKeptCheckpoints + 5; ++i) {
+  Get(volume().CreateSnapshot("main", "named", "", Durability::kNone));
+  for (int i = 0; i < 8; ++i) {
     Get(fs->WriteFile("f", std::to_string(i)));
     Take("x");
   }
-  EXPECT_EQ(volume().ListSnapshots().size(), kKeptCheckpoints);
+  Get(volume().CreateSnapshot("main", "", "of a person", Durability::kNone));
+  EXPECT_EQ(Get(PruneCheckpoints(volume(), "main", {.keep_last = 8})), 0u);
+  EXPECT_EQ(Get(PruneCheckpoints(volume(), "other", {.keep_last = 0})), 0u);
+  EXPECT_EQ(
+      Get(PruneCheckpoints(volume(), "main", {.keep_last = 3, .keep_hourly = 0, .keep_daily = 0})),
+      5u);
+  EXPECT_EQ(volume().ListSnapshots().size(), 5u) << "with the two that are nobody's to prune";
+  // Hours and days keep the newest of theirs, which is among the last.
+  EXPECT_EQ(
+      Get(PruneCheckpoints(volume(), "main", {.keep_last = 1, .keep_hourly = 5, .keep_daily = 5})),
+      2u);
+  EXPECT_EQ(
+      Get(PruneCheckpoints(volume(), "main", {.keep_last = 0, .keep_hourly = 0, .keep_daily = 0})),
+      0u)
+      << "the newest stays, for undo";
+  Get(volume().CollectGarbage());
+  EXPECT_EQ(Get(fs->ReadFile("f")), "7");
 }
 
 }  // namespace
