@@ -13,6 +13,7 @@
 
 #include "agentfs/exec_log.h"
 #include "agentfs/files.h"
+#include "agentfs/op_log.h"
 #include "base/clock.h"
 #include "sys/fd.h"
 #include "workspace/checkpoint.h"
@@ -120,6 +121,36 @@ bool SameVersion(const std::optional<Attr>& a, const std::optional<Attr>& b) {
          a->uid == b->uid && a->gid == b->gid;
 }
 
+// An exec that changed a path, and the layer that has the change.
+struct Changer {
+  uint64_t layer;
+  uint64_t exec;
+};
+
+// In the order of time.
+Result<std::vector<Changer>> ChangersOf(Volume& volume, const std::string& branch,
+                                        const std::string& path) {
+  std::vector<Changer> changers;
+  OpFilter filter;
+  filter.path = [&path](const std::string& each) { return each == path; };
+  AGENTFS_TRY(ScanOps(volume, filter, [&](const OpRecord& op) {
+    const bool change = op.kind != OpKind::kOpen && op.kind != OpKind::kRead;
+    if (op.branch == branch && op.error == 0 && change) {
+      changers.push_back({op.layer, op.process.exec});
+    }
+    return Visit::kContinue;
+  }));
+  return changers;
+}
+
+// The exec of the last change in the layers after `before` up to `last`; 0: none.
+uint64_t LastBetween(const std::vector<Changer>& changers, uint64_t before, uint64_t last) {
+  for (auto it = changers.rbegin(); it != changers.rend(); ++it) {
+    if (it->layer > before && it->layer <= last) return it->exec;
+  }
+  return 0;
+}
+
 }  // namespace
 
 Result<std::vector<HistoryEvent>> ReadHistory(Volume& volume, const Layout& layout) {
@@ -158,23 +189,25 @@ Result<void> NoteApply(const Layout& layout, HistoryEvent::Kind kind, int64_t ti
 
 Result<std::vector<FileVersion>> VersionsOf(Volume& volume, const std::string& branch,
                                             const std::string& path) {
+  AGENTFS_ASSIGN(const auto changers, ChangersOf(volume, branch, path));
   std::vector<FileVersion> versions;
+  uint64_t before = 0;  // the layer of the ref that was looked at last
   auto add = [&](const std::string& ref, const std::shared_ptr<FileSystem>& view,
-                 const Timestamp& time) -> Result<void> {
+                 const Timestamp& time, uint64_t layer) -> Result<void> {
     AGENTFS_ASSIGN(const auto attr, AttrAt(view, path));
-    if (!versions.empty() && SameVersion(versions.back().attr, attr)) return Ok();
-    if (versions.empty() && !attr) return Ok();
-    versions.push_back({ref, time, attr});
+    const bool same = versions.empty() ? !attr : SameVersion(versions.back().attr, attr);
+    if (!same) versions.push_back({ref, time, attr, LastBetween(changers, before, layer)});
+    before = layer;
     return Ok();
   };
   for (const SnapshotInfo& snapshot : volume.ListSnapshots()) {
     if (snapshot.branch != branch) continue;
     AGENTFS_ASSIGN(const auto view, volume.OpenSnapshot(snapshot.name));
-    AGENTFS_TRY(add(snapshot.name, view, snapshot.created));
+    AGENTFS_TRY(add(snapshot.name, view, snapshot.created, snapshot.layer.value));
   }
   AGENTFS_ASSIGN(const auto view, volume.OpenBranch(branch));
   AGENTFS_ASSIGN(const auto now, AttrAt(view, path));
-  AGENTFS_TRY(add(branch, view, now ? now->mtime : Now()));
+  AGENTFS_TRY(add(branch, view, now ? now->mtime : Now(), UINT64_MAX));
   std::reverse(versions.begin(), versions.end());
   return versions;
 }
