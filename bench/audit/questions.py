@@ -22,7 +22,7 @@ PATHS, DIRECTORIES, PROCESSES, EXECS, FILES = 50_000, 1_000, 5_000, 200, 10_000
 # Writes mostly, as programs do; every thousandth attempt is denied.
 FILL = f"""
 WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < {DIRECTORIES})
-INSERT INTO op_directories SELECT i, 'main', CASE i WHEN 1 THEN '/' ELSE '/src/part' || i || '/' END
+INSERT INTO op_directories SELECT i, 'main', CASE i WHEN 1 THEN '' ELSE 'src/part' || i || '/' END
 FROM n;
 WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < {PATHS})
 INSERT INTO op_paths SELECT i, 1 + i % {DIRECTORIES}, 'file' || i || '.c', i % 97, 0, 0 FROM n;

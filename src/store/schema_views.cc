@@ -38,7 +38,7 @@ FROM tree t JOIN versions v ON v.branch = t.branch AND v.node = t.node
 WHERE n.nlink > 0)";
 
 constexpr std::string_view kPathsView =
-    R"(SELECT p.path AS id, d.branch AS branch, d.path || p.name AS path, p.writes AS writes,
+    R"(SELECT p.path AS id, d.branch AS branch, '/' || d.path || p.name AS path, p.writes AS writes,
   nullif(p.last_write, 0) AS last_write, nullif(p.last_op, 0) AS last_op
 FROM op_paths p JOIN op_directories d ON d.directory = p.directory)";
 
@@ -59,7 +59,7 @@ FROM op_processes)";
 constexpr std::string_view kOpsView =
     "SELECT o.op AS id, o.time_ns AS time_ns, d.branch AS branch, o.layer AS layer,\n"
     "  " AGENTFS_OP_NAME("o.kind") R"( AS op,
-  d.path || p.name AS path, d2.path || p2.name AS path2, nullif(o.node, 0) AS node,
+  '/' || d.path || p.name AS path, '/' || d2.path || p2.name AS path2, nullif(o.node, 0) AS node,
   o.bytes AS bytes, o.bytes_read AS bytes_read, o.errno AS errno,
   nullif(c.pid, 0) AS pid, nullif(c.ppid, 0) AS ppid, c.uid AS uid, nullif(c.comm, '') AS comm,
   o.exec AS exec
@@ -76,7 +76,7 @@ FROM op_rows o
   "op * 4 + CASE WHEN second = 1 OR kind IN (1, 5, 9, 10) THEN 1 " \
   "WHEN kind IN (4, 6, 7) THEN 2 ELSE 0 END"
 constexpr std::string_view kChangesView = R"(SELECT d.branch AS branch, s.exec AS exec,
-  d.path || p.name AS path,
+  '/' || d.path || p.name AS path,
   CASE WHEN last = 2 AND first = 1 THEN 'temporary' WHEN last = 2 THEN 'deleted'
     WHEN first = 1 THEN 'created' ELSE 'modified' END AS change,
   s.ops AS ops, s.bytes AS bytes, s.first_op AS first_op, s.last_op AS last_op

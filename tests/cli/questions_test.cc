@@ -21,7 +21,7 @@ using nlohmann::json;
 // Exec 7, make: makes and removes /src/tmp.o, writes /src/a.c, deletes /README, renames /src/b.c.
 // Exec 8, vim: writes /src/a.c, and is refused /secret.
 constexpr const char* kKnownOperations = R"(
-INSERT INTO op_directories VALUES (1, 'main', '/'), (2, 'main', '/src/');
+INSERT INTO op_directories VALUES (1, 'main', ''), (2, 'main', 'src/');
 INSERT INTO op_paths VALUES (1, 1, 'README', 0, 0, 5), (2, 2, 'a.c', 2, 7, 7), (3, 2, 'b.c', 0, 0, 6),
   (4, 2, 'tmp.o', 1, 2, 3), (5, 2, 'c.c', 0, 0, 6), (6, 1, 'secret', 0, 0, 8);
 INSERT INTO op_processes VALUES (1, 7, 100, 99, 1000, 'make', 6, 110, 6), (2, 8, 200, 99, 0, 'vim', 2, 50, 8);
