@@ -105,6 +105,7 @@ struct OpFilter {
   std::optional<uint64_t> exec = std::nullopt;
   int64_t since_ns = 0;
   Order order = Order::kAscending;
+  uint64_t limit = 0;  // at most so many, the first in that order; 0: all
 };
 
 // In the order of time, until `visit` says kStop. What happened before the call is seen.

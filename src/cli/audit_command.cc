@@ -108,9 +108,10 @@ Result<void> PrintOps(const Context& context, Session& session, const AuditComma
   std::vector<OpRecord> ops;
   // The last ones, in their order.
   filter.order = Order::kDescending;
+  filter.limit = command.limit;
   AGENTFS_TRY(ScanOps(session.volume(), filter, [&](const OpRecord& op) {
     ops.push_back(op);
-    return command.limit != 0 && ops.size() >= command.limit ? Visit::kStop : Visit::kContinue;
+    return Visit::kContinue;
   }));
   std::vector<std::vector<std::string>> rows;
   for (auto op = ops.rbegin(); op != ops.rend(); ++op) {

@@ -2,6 +2,7 @@
 //
 // Reading and pruning the op log.
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "agentfs/volume.h"
 #include "core/op_rows.h"
 #include "store/codec.h"
@@ -10,12 +11,18 @@
 namespace agentfs {
 namespace {
 
-// Rows of the dictionaries, fetched when first needed.
+// From here on rows of the dictionaries are not fetched one by one.
+constexpr size_t kManyRows = 2000;
+// Clocks are set; but not by more than this, as long as rows are looked at in the order of time.
+constexpr int64_t kClockSlackNs = int64_t{86'400} * 1'000'000'000;
+
+// The rows that the rows of operations refer to.
 class OpNames {
  public:
   explicit OpNames(Volume& volume) : volume_(volume) {}
 
-  Result<void> Load() {
+  Result<void> LoadAll() {
+    loaded_ = true;
     AGENTFS_TRY(Read(tables::kOpDirectories, [&](uint64_t id, std::string_view value) {
       return DecodeOpDirectory(value, &directories_[id]);
     }));
@@ -27,21 +34,30 @@ class OpNames {
     });
   }
 
-  OpRecord RecordOf(uint64_t id, const OpRow& row) const {
+  // The paths that are meant; after LoadAll.
+  absl::flat_hash_set<uint64_t> Matching(const std::function<bool(const std::string&)>& meant) {
+    absl::flat_hash_set<uint64_t> ids;
+    std::string branch;
+    for (const auto& [id, path] : paths_) {
+      if (meant(Joined(path, &branch))) ids.insert(id);
+    }
+    return ids;
+  }
+
+  Result<OpRecord> RecordOf(uint64_t id, const OpRow& row) {
     OpRecord record;
     record.id = id;
     record.time_ns = row.time_ns;
     record.layer = row.layer;
     record.kind = row.kind;
-    record.path = PathOf(row.path, &record.branch);
-    record.path2 = PathOf(row.path2, &record.branch);
+    AGENTFS_ASSIGN(record.path, PathOf(row.path, &record.branch));
+    AGENTFS_ASSIGN(record.path2, PathOf(row.path2, &record.branch));
     record.node = row.node;
     record.bytes = row.bytes;
     record.bytes_read = row.bytes_read;
     record.error = row.error;
-    if (const auto it = processes_.find(row.process); it != processes_.end()) {
-      record.process = it->second.process;
-    }
+    AGENTFS_TRY(Fetch(tables::kOpProcesses, row.process, processes_, DecodeOpProcess));
+    record.process = processes_[row.process].process;
     record.process.exec = row.exec;
     return record;
   }
@@ -54,17 +70,29 @@ class OpNames {
       return Visit::kContinue;
     });
   }
-  std::string PathOf(uint64_t id, std::string* branch) const {
-    const auto path = paths_.find(id);
-    if (path == paths_.end()) return "";
-    const auto directory = directories_.find(path->second.directory);
-    if (directory == directories_.end()) return path->second.name;
-    *branch = directory->second.branch;
-    const std::string& name = path->second.name;
-    return "/" + directory->second.path + (name == "." ? "" : name);
+  template <typename Row>
+  Result<void> Fetch(TableId table, uint64_t id, absl::flat_hash_map<uint64_t, Row>& known,
+                     bool (*decode)(std::string_view, Row*)) {
+    if (id == 0 || loaded_ || known.contains(id)) return Ok();
+    AGENTFS_ASSIGN(const auto row, volume_.GetRecord(table, KeyInt(id)));
+    if (row) (void)decode(row->value, &known[id]);
+    return Ok();
+  }
+  Result<std::string> PathOf(uint64_t id, std::string* branch) {
+    if (id == 0) return std::string();
+    AGENTFS_TRY(Fetch(tables::kOpPaths, id, paths_, DecodeOpPath));
+    const OpPathRow path = paths_[id];
+    AGENTFS_TRY(Fetch(tables::kOpDirectories, path.directory, directories_, DecodeOpDirectory));
+    return Joined(path, branch);
+  }
+  std::string Joined(const OpPathRow& path, std::string* branch) {
+    const OpDirectoryRow& directory = directories_[path.directory];
+    *branch = directory.branch;
+    return "/" + directory.path + (path.name == "." ? "" : path.name);
   }
 
   Volume& volume_;
+  bool loaded_ = false;
   absl::flat_hash_map<uint64_t, OpDirectoryRow> directories_;
   absl::flat_hash_map<uint64_t, OpPathRow> paths_;
   absl::flat_hash_map<uint64_t, OpProcessRow> processes_;
@@ -76,28 +104,41 @@ bool Matches(const OpFilter& filter, const OpRow& row) {
   return row.time_ns >= filter.since_ns;
 }
 
+using FoundOps = std::vector<std::pair<uint64_t, OpRow>>;
+
+// `paths` null: all.
+Result<FoundOps> FindOps(Volume& volume, const OpFilter& filter,
+                         const absl::flat_hash_set<uint64_t>* paths) {
+  FoundOps found;
+  const bool backwards = filter.order == Order::kDescending;
+  const ScanRange range{.table = tables::kOps, .order = filter.order};
+  AGENTFS_TRY(volume.ScanRecords(range, [&](const RowView& row) {
+    OpRow op;
+    if (!DecodeOp(row.value, &op)) return Visit::kContinue;
+    if (backwards && op.time_ns < filter.since_ns - kClockSlackNs) return Visit::kStop;
+    if (!Matches(filter, op)) return Visit::kContinue;
+    if (paths && !paths->contains(op.path) && !paths->contains(op.path2)) return Visit::kContinue;
+    found.emplace_back(KeyReader(row.key).Int(), op);
+    return filter.limit != 0 && found.size() >= filter.limit ? Visit::kStop : Visit::kContinue;
+  }));
+  return found;
+}
+
 }  // namespace
 
 Result<void> ScanOps(Volume& volume, const OpFilter& filter,
                      const std::function<Visit(const OpRecord&)>& visit) {
-  ScanRange range{.table = tables::kOps, .order = filter.order};
-  // The names last: a row's are there when the row is.
-  std::vector<std::pair<uint64_t, OpRow>> found;
-  AGENTFS_TRY(volume.ScanRecords(range, [&](const RowView& row) {
-    OpRow op;
-    if (DecodeOp(row.value, &op) && Matches(filter, op)) {
-      found.emplace_back(KeyReader(row.key).Int(), op);
-    }
-    return Visit::kContinue;
-  }));
   OpNames names(volume);
-  AGENTFS_TRY(names.Load());
+  absl::flat_hash_set<uint64_t> paths;
+  if (filter.path) {
+    AGENTFS_TRY(names.LoadAll());
+    paths = names.Matching(filter.path);
+  }
+  AGENTFS_ASSIGN(const FoundOps found, FindOps(volume, filter, filter.path ? &paths : nullptr));
+  // After the rows: what they refer to is there when they are.
+  if (found.size() > kManyRows || filter.path) AGENTFS_TRY(names.LoadAll());
   for (const auto& [id, row] : found) {
-    const OpRecord record = names.RecordOf(id, row);
-    if (filter.path && !filter.path(record.path) &&
-        (record.path2.empty() || !filter.path(record.path2))) {
-      continue;
-    }
+    AGENTFS_ASSIGN(const OpRecord record, names.RecordOf(id, row));
     if (visit(record) == Visit::kStop) break;
   }
   return Ok();

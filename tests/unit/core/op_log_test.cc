@@ -174,6 +174,17 @@ TEST_F(OpLogTest, RowsSayWhoDidItInWhichBranch) {
   EXPECT_EQ(Log({.path = [](const std::string& path) { return path == "/a"; }}).size(), 2u);
 }
 
+TEST_F(OpLogTest, TheLastOnesCanBeHadAlone) {
+  Start();
+  for (int i = 0; i < 10; ++i) Make("f" + std::to_string(i));
+  EXPECT_EQ(Log({.order = Order::kDescending, .limit = 2}), (Lines{"create f9", "create f8"}));
+  EXPECT_EQ(Log({.path = [](const std::string& path) { return path == "/f3" || path == "/f5"; },
+                 .order = Order::kDescending,
+                 .limit = 1}),
+            (Lines{"create f5"}));
+  EXPECT_TRUE(Log({.since_ns = INT64_MAX, .order = Order::kDescending}).empty());
+}
+
 TEST_F(OpLogTest, NamesThatWereKnownBeforeAreFound) {
   Start();
   NodeRef dir = Get(fs_->MakeDirectory(By(1), *fs_->Root(), "d", 0755)).node;
