@@ -92,7 +92,7 @@ void Journal::Change::ObjectWritten(std::shared_ptr<BlobObject> object, Pages pa
   if (objects.empty() || objects.back() != object) objects.push_back(std::move(object));
 }
 
-void Journal::Change::Record(OpEvent event) {
+void Journal::Change::Record(OpEvent&& event) {
   const uint64_t bytes = sizeof event + event.name.size() + event.name2.size();
   {
     absl::MutexLock lock(&journal_.append_mu_);

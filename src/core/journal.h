@@ -76,7 +76,7 @@ class Journal {
     Mutation* PutPinned(ViewNode& node, TableId table, std::string_view key,
                         std::string_view value);
     // Goes to the op log with this change. What the event refers to is copied.
-    void Record(OpEvent event);
+    void Record(OpEvent&& event);
     // The object has writes that a synced commit must make durable. With kMapped the batch has
     // rows that map what was not mapped before: on a durable store the object is synced before the
     // batch is committed, so that no row is ever on the disk before the pages that it maps.

@@ -254,7 +254,8 @@ void OpEncoder::AddClosed(const OpEvent& event) {
 void OpEncoder::Encode(const OpEvents& events, Batch& batch) {
   // Rows are left only by a try that ran out of memory.
   batch_first_ = next_op_ - rows_.size();
-  for (const OpEvent& event : events.all()) {
+  for (size_t i = 0; i < events.size(); ++i) {
+    const OpEvent& event = events[i];
     switch (event.what) {
       case OpEvent::What::kNamed:
         LearnName(event);

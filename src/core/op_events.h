@@ -8,6 +8,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "agentfs/ids.h"
@@ -43,21 +44,27 @@ struct OpEvent {
 class OpEvents {
  public:
   // The names are copied.
-  void Add(OpEvent event) {
-    event.name = Keep(event.name);
-    event.name2 = Keep(event.name2);
-    events_.push_back(std::move(event));
+  void Add(OpEvent&& event) {
+    if (size_ % kEvents == 0) events_.push_back(std::make_unique<OpEvent[]>(kEvents));
+    OpEvent& kept = events_.back()[size_ % kEvents];
+    kept = std::move(event);
+    kept.name = Keep(kept.name);
+    kept.name2 = Keep(kept.name2);
+    ++size_;
   }
-  bool empty() const { return events_.empty(); }
-  const std::vector<OpEvent>& all() const { return events_; }
+  bool empty() const { return size_ == 0; }
+  size_t size() const { return size_; }
+  const OpEvent& operator[](size_t i) const { return events_[i / kEvents][i % kEvents]; }
   void Clear() {
     events_.clear();
+    size_ = 0;
     blocks_.clear();
     left_ = 0;
   }
 
  private:
-  static constexpr size_t kBlock = 16384;
+  static constexpr size_t kEvents = 64;    // in an array; they never move
+  static constexpr size_t kBlock = 16384;  // bytes of names
   std::string_view Keep(std::string_view name) {
     if (name.empty()) return {};
     if (name.size() > left_) {
@@ -72,7 +79,8 @@ class OpEvents {
     return {kept, name.size()};
   }
 
-  std::vector<OpEvent> events_;
+  std::vector<std::unique_ptr<OpEvent[]>> events_;
+  size_t size_ = 0;
   std::vector<std::unique_ptr<char[]>> blocks_;
   char* at_ = nullptr;
   size_t left_ = 0;

@@ -63,10 +63,11 @@ OpEvent View::Note::EventOf(const ViewNode& node) const {
 
 void View::Note::Attach(const ViewNode& node, uint64_t bytes) {
   if (!on_ || process_->level == AuditLevel::kOff) return;
-  attached_.node = &node;
-  attached_.event = EventOf(node);
-  attached_.event.bytes = bytes;
-  attached_note = &attached_;
+  attached_.emplace();
+  attached_->node = &node;
+  attached_->event = EventOf(node);
+  attached_->event.bytes = bytes;
+  attached_note = &*attached_;
 }
 
 void View::Note::Done(Journal::Change& change, const ViewNode& node) {

@@ -3,6 +3,7 @@
 // What an operation leaves in the op log.
 #pragma once
 
+#include <optional>
 #include <string_view>
 
 #include "core/attached_note.h"
@@ -24,7 +25,7 @@ class View::Note {
     if (view.recorder().active() && view.number_ != 0) Begin(kind, caller, node);
   }
   ~Note() {
-    if (attached_note == &attached_) attached_note = nullptr;
+    if (attached_) attached_note = nullptr;
   }
   Note(const Note&) = delete;
   Note& operator=(const Note&) = delete;
@@ -59,7 +60,7 @@ class View::Note {
   bool on_ = false;
   OpKind kind_ = OpKind::kWrite;
   std::shared_ptr<const OpProcess> process_;
-  AttachedNote attached_;
+  std::optional<AttachedNote> attached_;  // an operation has no other below it
 };
 
 }  // namespace agentfs
