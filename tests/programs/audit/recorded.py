@@ -8,7 +8,8 @@ import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "runs"))
 import runs as shared  # noqa: E402
-from runs import await_true, expect  # noqa: E402
+from runs import Runs, await_true, expect  # noqa: E402
+from workspace import NOBODY, as_user, device_for_everybody  # noqa: E402
 
 
 class Audit:
@@ -234,6 +235,44 @@ def check_killed_server(audit):
         expect((name in written) == (content != ""), f"{name}: {content!r}")
 
 
+class Below:
+    """A scratch directory in another one."""
+
+    def __init__(self, scratch, name):
+        self.scratch = scratch
+        self.name = name
+
+    def __getattr__(self, name):
+        return getattr(self.scratch, name)
+
+    def directory(self, name, _=None):
+        return self.scratch.directory(f"{self.name}/{name}")
+
+
+class UsersRuns(Runs):
+    """Of an ordinary user."""
+
+    def __init__(self, runs):
+        super().__init__(Below(runs.scratch, "user"), runs.program)
+        self.program = shutil.copy(runs.program, runs.scratch.path)
+        self.env["PATH"] = "/usr/bin:/bin"
+        for path in (self.ws, self.home, self.env["XDG_RUNTIME_DIR"]):
+            os.chown(path, NOBODY, NOBODY)
+
+    def call(self, *arguments, timeout=60, **options):
+        return super().call(*arguments, timeout=timeout, **as_user(NOBODY), **options)
+
+
+def check_user(runs):
+    os.chmod(runs.scratch.path, 0o755)
+    audit = Audit(UsersRuns(runs))
+    with device_for_everybody():
+        audit.ok("init")
+        for check in (check_shell, check_daemon, check_mapping):
+            check(audit)
+        audit.end()
+
+
 def run(runs):
     audit = Audit(runs)
     audit.ok("init")
@@ -241,6 +280,10 @@ def run(runs):
                   check_two_mappings, check_names, check_levels, check_lost, check_prune, check_killed_server):
         check(audit)
         print(check.__name__, "ok", flush=True)
+    audit.end()
+    if os.geteuid() == 0:
+        check_user(runs)
+        print("check_user ok")
 
 
 shared.main(run, timeout=150)
