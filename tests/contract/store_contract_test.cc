@@ -5,6 +5,8 @@
 #include <limits>
 #include <string>
 
+#include "store/codec.h"
+#include "store/schema.h"
 #include "tests/contract/store_rig.h"
 
 namespace agentfs::test {
@@ -40,6 +42,65 @@ TEST_P(StoreContractTest, PutThenGetGivesTheSameBytes) {
   const Row blob = MustGet(kBlobs, KeyInt(7));
   EXPECT_EQ(blob.value, Number(3));
   EXPECT_EQ(blob.blob.view(), "the blob");
+}
+
+// Whatever columns a table has, of the volume's own schema.
+std::string AnyKey(const Table& table, uint64_t number) {
+  KeyWriter key;
+  for (const Column& column : table.key) {
+    if (column.type == ColumnType::kInt) {
+      key.Int(number);
+    } else {
+      key.Bytes("it's \"" + std::to_string(number) + "\"\n\xff; DROP TABLE op_rows");
+    }
+  }
+  return key.Take();
+}
+
+std::string AnyValue(const Table& table, int64_t number) {
+  ValueWriter value;
+  for (const Column& column : table.value) {
+    if (column.type == ColumnType::kInt) {
+      value.Int(number++);
+    } else {
+      value.Bytes(std::string("a\0b'\xfe", 5) + std::to_string(number));
+    }
+  }
+  return value.Take();
+}
+
+TEST_P(StoreContractTest, EveryTableOfAVolumeKeepsItsRows) {
+  TempDirectory directory;
+  auto opened = OpenStore(GetParam(), directory.path() + "/volume", {}, VolumeSchema());
+  ASSERT_TRUE(opened.ok()) << opened.error().message();
+  Store& store = **opened;
+  const auto tables = VolumeSchema().tables;
+  Batch batch;
+  for (size_t i = 0; i < tables.size(); ++i) {
+    for (uint64_t row : {1, 2, 3}) {
+      batch.Put(static_cast<TableId>(i), AnyKey(tables[i], row), AnyValue(tables[i], -2),
+                tables[i].blob.empty() ? Buffer() : Buffer::Copy(std::string("\0blob", 5)));
+    }
+  }
+  for (size_t i = 0; i < tables.size(); ++i) {
+    const auto table = static_cast<TableId>(i);
+    batch.Delete(table, AnyKey(tables[i], 2));
+    batch.Put(table, AnyKey(tables[i], 3), AnyValue(tables[i], 1'000'000'000'000));
+  }
+  ASSERT_TRUE(store.Commit(batch, Durability::kNone).ok());
+  for (size_t i = 0; i < tables.size(); ++i) {
+    const auto table = static_cast<TableId>(i);
+    EXPECT_EQ(KeysOf(store, {.table = table}),
+              (std::vector{AnyKey(tables[i], 1), AnyKey(tables[i], 3)}))
+        << tables[i].name;
+    auto first = store.Get(table, AnyKey(tables[i], 1));
+    ASSERT_TRUE(first.ok() && *first) << tables[i].name;
+    EXPECT_EQ((*first)->value, AnyValue(tables[i], -2)) << tables[i].name;
+    EXPECT_EQ((*first)->blob.size(), tables[i].blob.empty() ? 0u : 5u);
+    auto changed = store.Get(table, AnyKey(tables[i], 3));
+    ASSERT_TRUE(changed.ok() && *changed) << tables[i].name;
+    EXPECT_EQ((*changed)->value, AnyValue(tables[i], 1'000'000'000'000)) << tables[i].name;
+  }
 }
 
 TEST_P(StoreContractTest, TheLaterOfTwoChangesOfOneKeyWins) {

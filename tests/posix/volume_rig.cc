@@ -57,6 +57,7 @@ Result<void> VolumeRig::OpenVolume() {
 }
 
 Result<std::unique_ptr<VolumeRig>> VolumeRig::Open(RigOptions options) {
+  options.volume.audit.level = AuditLevel::kChanges;  // as workspaces have it
   const bool bare = options.base.empty();
   std::unique_ptr<VolumeRig> rig(new VolumeRig(std::move(options)));
   AGENTFS_TRY(rig->OpenVolume());
