@@ -72,14 +72,14 @@ def run_shell(terminal, agentfs):
 
 
 def run_interrupted(terminal, agentfs):
-    terminal.line(f"{agentfs} --quiet run -- sh -c 'trap \"echo caught; exit 5\" INT; echo ready;"
+    terminal.line(f"{agentfs} --quiet run -- sh -c 'trap \"echo caught; exit 5\" INT; echo re\"\"ady;"
                   " while :; do sleep 0.05; done'")
     terminal.wait_for("\nready")
     terminal.type("C-c")
     terminal.wait_for("^Ccaught")
     terminal.line("echo status $?")
     terminal.wait_for("status 5")
-    terminal.line(f"{agentfs} --quiet run -- sh -c 'echo ready again; exec sleep 1000'")
+    terminal.line(f"{agentfs} --quiet run -- sh -c 'echo re\"\"ady again; exec sleep 1000'")
     terminal.wait_for("\nready again")
     terminal.type("C-c")
     terminal.line("echo status $?")
@@ -88,7 +88,7 @@ def run_interrupted(terminal, agentfs):
 
 
 def run_stopped(terminal, agentfs):
-    terminal.line(f"{agentfs} --quiet run -- sh -c 'echo ready; read line; echo got $line'")
+    terminal.line(f"{agentfs} --quiet run -- sh -c 'echo re\"\"ady; read line; echo got $line'")
     terminal.wait_for("\nready")
     terminal.type("C-z")
     terminal.wait_for("Stopped")
