@@ -24,7 +24,8 @@ struct Handed {
   Fd channel, program, error, filter, words;
 };
 
-Result<Handed> MakeDescriptors(const SandboxStart& start, SandboxProcess& ours) {
+Result<Handed> MakeDescriptors(const SandboxStart& start, const std::string& inner,
+                               SandboxProcess& ours) {
   Handed handed;
   int ends[2];
   if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) return ErrnoError();
@@ -33,7 +34,7 @@ Result<Handed> MakeDescriptors(const SandboxStart& start, SandboxProcess& ours) 
   if (::pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0) return ErrnoError();
   ours.words = Fd(ends[0]);
   handed.words = Fd(ends[1]);
-  AGENTFS_ASSIGN(handed.program, OpenInnerProgram());
+  AGENTFS_ASSIGN(handed.program, OpenInnerProgram(inner));
   AGENTFS_ASSIGN(handed.filter, MakeTerminalFilter());
   const int error = start.err < 0 ? STDERR_FILENO : start.err;
   handed.error = Fd(::fcntl(error, F_DUPFD_CLOEXEC, 3));
@@ -115,7 +116,7 @@ class Spawner {
 Result<SandboxProcess> SandboxProcess::Start(const SandboxedCommand& command,
                                              const SandboxStart& start) {
   SandboxProcess process;
-  AGENTFS_ASSIGN(const Handed handed, MakeDescriptors(start, process));
+  AGENTFS_ASSIGN(const Handed handed, MakeDescriptors(start, command.inner_program, process));
   std::vector<std::string> arguments = ArgumentsFor(command, handed, start.signals);
   std::vector<std::string> environment = CommandEnvironment(command.environment);
   Spawner spawner;

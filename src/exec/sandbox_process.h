@@ -16,7 +16,8 @@
 namespace agentfs {
 
 struct SandboxedCommand {
-  std::string bubblewrap;  // the program
+  std::string bubblewrap;     // the program
+  std::string inner_program;  // where process 1 is to be had (inner_program.h); empty: nowhere yet
   SandboxPlan plan;
   std::vector<std::string> command;      // not empty
   std::vector<std::string> environment;  // "NAME=value", besides this process's own

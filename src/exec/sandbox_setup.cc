@@ -83,6 +83,7 @@ Result<SandboxedCommand> SetUpSandbox(const Workspace& workspace, const BranchPl
                                                wish.rules, facts));
   command.plan.read_only = wish.read_only;
   command.bubblewrap = bubblewrap;
+  command.inner_program = place.inner_program;
   command.command = wish.command;
   command.environment = wish.environment;
   command.environment.insert(

@@ -16,9 +16,10 @@ namespace agentfs {
 // Where the branch is to be had.
 struct BranchPlace {
   std::string branch;
-  std::string session;         // the directory with branches/NAME and host/NAME
-  uint32_t namespaces_of = 0;  // not 0: a process whose namespaces have to be joined to see it
-  uint64_t exec = 0;           // whose operations there are
+  std::string session;             // the directory with branches/NAME and host/NAME
+  uint32_t namespaces_of = 0;      // not 0: a process whose namespaces have to be joined to see it
+  uint64_t exec = 0;               // whose operations there are
+  std::string inner_program = {};  // SandboxedCommand
 };
 
 struct SandboxWish {
