@@ -6,11 +6,13 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "agentfs/ids.h"
 #include "agentfs/result.h"
@@ -111,6 +113,19 @@ struct OpFilter {
 // In the order of time, until `visit` says kStop. What happened before the call is seen.
 Result<void> ScanOps(Volume& volume, const OpFilter& filter,
                      const std::function<Visit(const OpRecord&)>& visit);
+
+// What one exec has done.
+struct OpSummary {
+  std::map<OpKind, uint64_t> counts;  // rows
+  struct Denied {
+    OpKind kind = OpKind::kRead;
+    std::string path;
+  };
+  std::vector<Denied> denied;  // the last of them
+};
+// Of an exec that began at `since_ns`: in time proportional to what was recorded since then, by
+// whomever.
+Result<OpSummary> SummarizeOps(Volume& volume, uint64_t exec, int64_t since_ns, size_t max_denied);
 
 // Drops rows older than `before_ns`, or (0) all but the last `keep`; says how many. A row says so.
 Result<uint64_t> PruneOps(Volume& volume, int64_t before_ns, uint64_t keep);

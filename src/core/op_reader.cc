@@ -144,6 +144,45 @@ Result<void> ScanOps(Volume& volume, const OpFilter& filter,
   return Ok();
 }
 
+namespace {
+
+// One path, without loading all of them.
+Result<std::string> FindOpPath(Volume& volume, uint64_t id) {
+  OpPathRow path;
+  OpDirectoryRow directory;
+  AGENTFS_ASSIGN(const auto row, volume.GetRecord(tables::kOpPaths, KeyInt(id)));
+  if (!row || !DecodeOpPath(row->value, &path)) return std::string();
+  AGENTFS_ASSIGN(const auto above,
+                 volume.GetRecord(tables::kOpDirectories, KeyInt(path.directory)));
+  if (!above || !DecodeOpDirectory(above->value, &directory)) return path.name;
+  return "/" + directory.path + (path.name == "." ? "" : path.name);
+}
+
+}  // namespace
+
+Result<OpSummary> SummarizeOps(Volume& volume, uint64_t exec, int64_t since_ns, size_t max_denied) {
+  OpSummary summary;
+  std::vector<OpRow> denied;
+  const ScanRange range{.table = tables::kOps, .order = Order::kDescending};
+  AGENTFS_TRY(volume.ScanRecords(range, [&](const RowView& row) {
+    OpRow op;
+    if (!DecodeOp(row.value, &op)) return Visit::kContinue;
+    if (op.time_ns < since_ns) return Visit::kStop;
+    if (op.exec != exec) return Visit::kContinue;
+    if (op.error == 0) {
+      ++summary.counts[op.kind];
+    } else if (denied.size() < max_denied) {
+      denied.push_back(op);
+    }
+    return Visit::kContinue;
+  }));
+  for (auto op = denied.rbegin(); op != denied.rend(); ++op) {
+    AGENTFS_ASSIGN(std::string path, FindOpPath(volume, op->path));
+    summary.denied.push_back({op->kind, std::move(path)});
+  }
+  return summary;
+}
+
 Result<uint64_t> PruneOps(Volume& volume, int64_t before_ns, uint64_t keep) {
   uint64_t first_kept = 0, dropped = 0, last = 0;
   std::vector<uint64_t> ids;

@@ -35,6 +35,7 @@ Result<ExecutionBegun> ExecutionClient::Begin(const ExecutionBegin& begin) {
   begun.place.session = answer.value("session", std::string());
   begun.place.namespaces_of = answer.value("namespaces_of", uint32_t{0});
   begun.place.exec = begun.exec;
+  begun.place.inner_program = answer.value("inner_program", std::string());
   begun.keep_prefix = answer.value("keep_prefix", std::string());
   return begun;
 }

@@ -58,10 +58,16 @@ ExecJson SummaryJson(const ExecutionSummary& summary) {
     if (file.size_after) json["after"] = *file.size_after;
     files.push_back(std::move(json));
   }
-  return {{"checkpoint", summary.checkpoint},
-          {"files", std::move(files)},
-          {"total", summary.changed_files_total},
-          {"outside", summary.changed_outside}};
+  ExecJson operations = ExecJson::object(), denials = ExecJson::array();
+  for (const OperationCount& each : summary.operations) operations[each.operation] = each.count;
+  for (const ExecutionDenial& each : summary.denials) {
+    ExecJson json = {{"operation", each.operation}};
+    PutBytes(json, "path", each.path);
+    denials.push_back(std::move(json));
+  }
+  return {{"checkpoint", summary.checkpoint},     {"files", std::move(files)},
+          {"total", summary.changed_files_total}, {"outside", summary.changed_outside},
+          {"operations", std::move(operations)},  {"denials", std::move(denials)}};
 }
 
 ExecutionSummary SummaryOfJson(const ExecJson& json) {
@@ -78,6 +84,13 @@ ExecutionSummary SummaryOfJson(const ExecJson& json) {
   }
   summary.changed_files_total = CountOf(json, "total");
   summary.changed_outside = CountOf(json, "outside");
+  const ExecJson operations = json.value("operations", ExecJson::object());
+  for (const auto& [name, count] : operations.items()) {
+    summary.operations.push_back({name, count.get<uint64_t>()});
+  }
+  for (const ExecJson& each : json.value("denials", ExecJson::array())) {
+    summary.denials.push_back({GetBytes(each, "operation"), GetBytes(each, "path")});
+  }
   return summary;
 }
 
@@ -94,6 +107,7 @@ Result<ExecJson> AnswerExecBegin(Executions& executions, const ExecJson& argumen
                   {"session", begun.place.session},
                   {"namespaces_of", begun.place.namespaces_of},
                   {"keep_prefix", begun.keep_prefix},
+                  {"inner_program", begun.place.inner_program},
                   {"uid", ::geteuid()}};
 }
 

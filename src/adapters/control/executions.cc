@@ -9,6 +9,8 @@
 #include "adapters/control/operations.h"
 #include "agentfs/approvals.h"
 #include "agentfs/files.h"
+#include "agentfs/op_log.h"
+#include "exec/inner_program.h"
 #include "workspace/changes.h"
 #include "workspace/checkpoint.h"
 
@@ -20,6 +22,7 @@ using policy::Action;
 // Of an answer, which must fit into a message.
 constexpr size_t kMaxChangedFiles = 10'000;
 constexpr size_t kMaxPathBytes = 2 << 20;
+constexpr size_t kMaxDenials = 100;
 
 ExecStart StartOf(const ExecutionBegin& begin, uint32_t uid) {
   const ExecutionRequest& request = begin.request;
@@ -89,6 +92,17 @@ Result<std::string> Executions::KeepPrefix(uint64_t exec) const {
   return outputs_ + "/" + std::to_string(exec);
 }
 
+// Made once for all commands: it is larger than all else that a command costs.
+std::string Executions::InnerProgram() {
+  absl::MutexLock lock(&mu_);
+  if (!inner_) {
+    auto opened = OpenInnerProgram();
+    if (!opened.ok()) return "";
+    inner_ = std::move(*opened);
+  }
+  return "/proc/" + std::to_string(::getpid()) + "/fd/" + std::to_string(inner_.get());
+}
+
 Result<ExecutionBegun> Executions::Begin(const ExecutionBegin& begin, const ExecutionPeer& peer) {
   {
     absl::MutexLock lock(&mu_);
@@ -110,7 +124,7 @@ Result<ExecutionBegun> Executions::Begin(const ExecutionBegin& begin, const Exec
   begun.exec = live.exec.id;
   AGENTFS_ASSIGN(begun.keep_prefix, KeepPrefix(begun.exec));
   operations_.NoteExec(peer.connection, begun.exec);
-  begun.place = {state.branch, state.session, state.namespaces_of, begun.exec};
+  begun.place = {state.branch, state.session, state.namespaces_of, begun.exec, InnerProgram()};
   live.branch = state.branch;
   live.point = state.checkpoint;
   live.taken = state.checkpoint_taken;
@@ -131,6 +145,19 @@ void Executions::DropPoint(const Live& live) {
   if (live.taken && !shared) (void)operations_.volume().DeleteSnapshot(live.point);
 }
 
+Result<void> Executions::AddOperations(const ExecRecord& exec, ExecutionSummary& summary) {
+  if (operations_.volume().GetAuditLevel() == AuditLevel::kOff) return Ok();
+  AGENTFS_ASSIGN(const OpSummary ops,
+                 SummarizeOps(operations_.volume(), exec.id, exec.start_ns, kMaxDenials));
+  for (const auto& [kind, count] : ops.counts) {
+    summary.operations.push_back({std::string(OpName(kind)), count});
+  }
+  for (const OpSummary::Denied& denied : ops.denied) {
+    summary.denials.push_back({std::string(OpName(denied.kind)), denied.path});
+  }
+  return Ok();
+}
+
 Result<ExecutionSummary> Executions::End(const ExecutionEnd& end, uint64_t connection) {
   Live live;
   {
@@ -142,6 +169,7 @@ Result<ExecutionSummary> Executions::End(const ExecutionEnd& end, uint64_t conne
   ExecutionSummary summary;
   auto changes = FindChanges(operations_.volume(), live.point, live.branch, ChangeScope::kAll);
   if (changes.ok()) Fill(summary, *changes);
+  AGENTFS_TRY(AddOperations(live.exec, summary));
   {
     absl::MutexLock lock(&mu_);
     live_.erase(connection);

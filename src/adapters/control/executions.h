@@ -13,6 +13,7 @@
 #include "absl/synchronization/mutex.h"
 #include "agentfs/exec_log.h"
 #include "exec/execute.h"
+#include "sys/fd.h"
 
 namespace agentfs::control {
 
@@ -62,12 +63,16 @@ class Executions {
 
   Result<void> CheckCwd(const ExecutionRequest& request);
   Result<std::string> KeepPrefix(uint64_t exec) const;
+  // Where clients find it; empty: nowhere.
+  std::string InnerProgram() ABSL_LOCKS_EXCLUDED(mu_);
+  Result<void> AddOperations(const ExecRecord& exec, ExecutionSummary& summary);
   void DropPoint(const Live& live) ABSL_LOCKS_EXCLUDED(mu_);
 
   Operations& operations_;
   const std::string outputs_;
   absl::Mutex mu_;
   std::map<uint64_t, Live> live_ ABSL_GUARDED_BY(mu_);  // by connection
+  Fd inner_ ABSL_GUARDED_BY(mu_);                       // process 1 inside
   std::atomic<uint64_t> last_connection_ = 0;
   absl::Mutex approvals_mu_;  // one takes at a time
 };

@@ -32,6 +32,8 @@ def success_and_failure(execs):
                            ("/kept", "modified", 5, 12), ("/moved", "renamed", 4, 4),
                            ("/new", "added", None, 6)], f"changed: {paths(done)}")
     expect(done["changed_files"][3]["old_path"] == "/old", f"{done}")
+    operations = done["operations"]
+    expect(operations.get("unlink") == 1 and operations.get("rename") == 1, f"{operations}")
     expect(os.path.exists(f"{execs.ws}/gone"), "the base was changed")
     execs.ok("undo")
     expect(execs.result("--", "cat", "gone")["stdout"] == "gone\n", "undo")
