@@ -28,7 +28,7 @@ WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < {PATHS}
 INSERT INTO op_paths SELECT i, 1 + i % {DIRECTORIES}, 'file' || i || '.c', i % 97, 0, 0 FROM n;
 WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < {PROCESSES})
 INSERT INTO op_processes
-SELECT i, 1 + i * {EXECS} / {PROCESSES}, 1000 + i, 999 + i, 1000, 'program' || i % 50, i % 900, i * 7, 0
+SELECT i, 1 + i * {EXECS} / {PROCESSES}, 1000 + i, 999 + i, 1000, 'program' || (i % 50), i % 900, i * 7, 0
 FROM n;
 WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < :rows)
 INSERT INTO op_rows (op, exec, kind, errno, path, process, path2, bytes, bytes_read, layer, node, time_ns)
@@ -56,8 +56,13 @@ def questions():
 def fill(database, rows):
     start = time.time_ns() - rows * 1_000_000
     with sqlite3.connect(database) as db:
-        before = os.path.getsize(database)
         db.execute("PRAGMA synchronous = OFF")
+        for table in ("op_rows", "op_paths", "op_directories", "op_processes", "exec_rows"):
+            db.execute(f"DELETE FROM {table}")
+        db.commit()
+        db.execute("VACUUM")
+        db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+        before = os.path.getsize(database)
         for statement in FILL.split(";"):
             if statement.strip():
                 values = {"rows": rows, "start": start}

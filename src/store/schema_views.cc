@@ -5,7 +5,8 @@ namespace agentfs {
 namespace {
 
 // What each branch's layers have: of the versions of a row the one of the greatest layer among the
-// branch's. Names lead down from the root, because a change makes entries all the way up.
+// branch's. Names lead down from the root, because a change makes entries all the way up. The order
+// of the last joins is fixed: left to itself, SQLite looks for each version through all of a tree.
 constexpr std::string_view kFilesView = R"(WITH RECURSIVE
 lineage(branch, layer) AS (
   SELECT name, layer FROM branches
@@ -33,8 +34,8 @@ SELECT t.branch AS branch, CASE t.path WHEN '' THEN '/' ELSE t.path END AS path,
   CASE n.mode & 61440 WHEN 40960 THEN n.target END AS target,
   CASE n.has_base WHEN 1 THEN '/' || n.base_path END AS base_path,
   v.layer AS version, t.node AS node
-FROM tree t JOIN versions v ON v.branch = t.branch AND v.node = t.node
-  JOIN nodes n ON n.node = v.node AND n.layer = v.layer
+FROM tree t CROSS JOIN versions v ON v.branch = t.branch AND v.node = t.node
+  CROSS JOIN nodes n ON n.node = v.node AND n.layer = v.layer
 WHERE n.nlink > 0)";
 
 constexpr std::string_view kPathsView =

@@ -388,5 +388,56 @@ TEST_F(UserRunCliTest, TheWholeHostCanBeCowAsFarAsTheUserMay) {
   EXPECT_FALSE(std::filesystem::exists(At("home/y")));
 }
 
+TEST_F(RunCliTest, TheViewsAndTheLogTellWhichRunDidWhat) {
+  ASSERT_EQ(Shell("echo two > README; mv src/b.c src/c.c; "
+                  "printf x > \"$(printf 'a\\047; DROP TABLE op_rows; --\\n\"\\001z')\"")
+                .status,
+            0);
+  ASSERT_EQ(Shell("rm README").status, 0);
+  const auto ask = [this](const std::string& query) { return Do({"sql", query, "--json"}).Json(); };
+  EXPECT_EQ(ask("SELECT path, change FROM changes WHERE exec = 1 ORDER BY path"),
+            nlohmann::json::parse(R"([
+    {"path": "/README", "change": "modified"},
+    {"path": "/a'; DROP TABLE op_rows; --\n\"\u0001z", "change": "created"},
+    {"path": "/src/b.c", "change": "deleted"}, {"path": "/src/c.c", "change": "created"}])"));
+  EXPECT_EQ(ask("SELECT op, path, comm FROM ops WHERE exec = 2"),
+            nlohmann::json::parse(R"([{"op": "unlink", "path": "/README", "comm": "rm"}])"));
+  EXPECT_EQ(ask("SELECT o.comm, o.exec, o.bytes FROM ops o WHERE o.id = (SELECT max(last_write) "
+                "FROM paths WHERE path = '/README')"),
+            nlohmann::json::parse(R"([{"comm": "sh", "exec": 1, "bytes": 4}])"));
+  const auto log = Do({"log", "--json"}).Json();
+  ASSERT_EQ(log.size(), 2u);
+  EXPECT_EQ(log[0]["exec"], 2);
+  EXPECT_EQ(log[0]["status"], 0);
+  const auto versions = Do({"log", "/README", "--json"}).Json();
+  ASSERT_EQ(versions.size(), 3u);
+  EXPECT_EQ(versions[0]["present"], false);
+  EXPECT_EQ(versions[0]["exec"], 2);
+  EXPECT_EQ(versions[1]["exec"], 1);
+  EXPECT_TRUE(versions[2]["exec"].is_null());
+  Do({"restore", versions[1]["ref"], "/README"});
+  EXPECT_EQ(Do({"fs", "cat", "/README"}).out, "two\n");
+}
+
+TEST_F(RunCliTest, CheckpointsArePrunedAsTheConfigurationSays) {
+  std::string config = ReadHost("state/config.toml");
+  for (const char* key : {"keep_last = 50", "keep_hourly = 24", "keep_daily = 14"}) {
+    const std::string all(key), name = all.substr(0, all.find('='));
+    ASSERT_NE(config.find(all), std::string::npos) << all;
+    config.replace(config.find(all), all.size(), name + "= " + (name == "keep_last " ? "2" : "0"));
+  }
+  WriteHost("state/config.toml", config);
+  Do({"snapshot", "create", "mine"});
+  for (const char* text : {"echo 1 > f", "echo 2 > f", "echo 3 > f", "echo 4 > f"}) {
+    ASSERT_EQ(Shell(text).status, 0);
+  }
+  const auto list = Do({"snapshot", "list", "--json"}).Json();
+  ASSERT_EQ(list.size(), 3u) << list;
+  EXPECT_EQ(list[0]["name"], "mine");
+  EXPECT_EQ(Do({"sql", "SELECT count(*) AS n FROM execs", "--json"}).Json()[0]["n"], 4);
+  Do({"undo"});
+  EXPECT_EQ(Do({"fs", "cat", "/f"}).out, "3\n");
+}
+
 }  // namespace
 }  // namespace agentfs
