@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/path_glob.h"
 
+#include <algorithm>
 #include <span>
 
 #include "agentfs/path.h"
@@ -68,6 +69,35 @@ bool NamesMatch(std::span<const std::string> globs, std::span<const std::string_
   }
   while (g < globs.size() && globs[g] == "**") ++g;
   return g == globs.size();
+}
+
+// The names of a glob that the next name of a path may have to match, after `path`; the one past
+// the last: it has matched already.
+using Places = std::vector<bool>;
+void SkipAnyNumber(std::span<const std::string> globs, Places& places) {
+  for (size_t g = 0; g < globs.size(); ++g) {
+    if (places[g] && globs[g] == "**") places[g + 1] = true;
+  }
+}
+
+Places PlacesAfter(std::span<const std::string> globs, std::span<const std::string_view> path) {
+  Places places(globs.size() + 1);
+  places[0] = true;
+  SkipAnyNumber(globs, places);
+  for (const std::string_view name : path) {
+    Places next(globs.size() + 1);
+    next[globs.size()] = places[globs.size()];  // it holds whatever is beneath
+    for (size_t g = 0; g < globs.size(); ++g) {
+      if (!places[g]) continue;
+      if (globs[g] == "**")
+        next[g] = true;
+      else if (NameMatches(globs[g], name))
+        next[g + 1] = true;
+    }
+    SkipAnyNumber(globs, next);
+    places = std::move(next);
+  }
+  return places;
 }
 
 // Where the brace at `open` closes; npos: nowhere.
@@ -195,6 +225,13 @@ bool PathGlob::MatchesOrHolds(std::string_view path) const {
     }
   }
   return false;
+}
+
+bool PathGlob::SameBeneath(std::string_view directory, std::string_view other) const {
+  const auto names = SplitPath(directory), others = SplitPath(other);
+  return std::all_of(alternatives_.begin(), alternatives_.end(), [&](const Names& globs) {
+    return PlacesAfter(globs, names) == PlacesAfter(globs, others);
+  });
 }
 
 }  // namespace agentfs

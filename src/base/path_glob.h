@@ -23,6 +23,8 @@ class PathGlob {
   bool Matches(std::string_view path) const;
   // Whether the path or a directory above it is meant.
   bool MatchesOrHolds(std::string_view path) const;
+  // Whether it means the same of what may lie beneath either directory.
+  bool SameBeneath(std::string_view directory, std::string_view other) const;
 
  private:
   using Names = std::vector<std::string>;

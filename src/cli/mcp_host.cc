@@ -53,6 +53,7 @@ std::string McpHost::Directory() const {
 }
 
 Result<std::shared_ptr<FileSystem>> McpHost::OpenBranch(const std::string& branch) {
+  AGENTFS_TRY(context_.live->permissions().Refresh());
   AGENTFS_ASSIGN(auto view, context_.live->volume().OpenBranch(branch));
   struct Watched {
     std::shared_ptr<FileSystem> view;
@@ -61,6 +62,7 @@ Result<std::shared_ptr<FileSystem>> McpHost::OpenBranch(const std::string& branc
   auto watched = std::make_shared<Watched>();
   watched->view = std::move(view);
   watched->watch = context_.live->WatchBranch(branch, watched->view);
+  watched->view = context_.live->permissions().Guard(std::move(watched->view));
   FileSystem* const fs = watched->view.get();
   return std::shared_ptr<FileSystem>(std::move(watched), fs);
 }

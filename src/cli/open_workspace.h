@@ -10,6 +10,7 @@
 #include "adapters/control/executions.h"
 #include "adapters/control/operations.h"
 #include "agentfs/volume.h"
+#include "cli/permissions.h"
 #include "sys/process_tracker.h"
 #include "workspace/workspace.h"
 
@@ -51,6 +52,8 @@ class OpenWorkspace {
   void Publish();
   // Who knows whose operations are recorded.
   ProcessTracker& processes() { return *processes_; }
+  // What its policies let programs read and write.
+  Permissions& permissions() { return permissions_; }
   // Whether opening made the database.
   bool created() const { return created_; }
 
@@ -65,6 +68,7 @@ class OpenWorkspace {
   Result<void> OpenVolume(Missing missing);
 
   const Workspace workspace_;
+  Permissions permissions_{workspace_};
   std::optional<WorkspaceLock> lock_;
   std::shared_ptr<ProcessTracker> processes_;
   std::unique_ptr<Volume> volume_;

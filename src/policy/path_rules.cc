@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "policy/path_rules.h"
 
+#include <algorithm>
+
 namespace agentfs::policy {
 namespace {
 
@@ -43,6 +45,13 @@ PathVerdict PathRules::Check(std::string_view path, Access access) const {
   if (allow_write_.empty()) return {};
   const PathGlob* glob = FirstMatch(allow_write_, path);
   return {glob != nullptr, "allow_write", glob != nullptr ? glob->text() : std::string_view()};
+}
+
+// What allow_write permits it permits with all that is in it, so it says nothing of beneath.
+bool PathRules::SameBeneath(std::string_view directory, std::string_view other) const {
+  const auto same = [&](const PathGlob& glob) { return glob.SameBeneath(directory, other); };
+  return std::all_of(deny_read_.begin(), deny_read_.end(), same) &&
+         std::all_of(deny_write_.begin(), deny_write_.end(), same);
 }
 
 }  // namespace agentfs::policy

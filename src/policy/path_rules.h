@@ -8,12 +8,13 @@
 #include <string_view>
 #include <vector>
 
+#include "agentfs/access_rules.h"
 #include "agentfs/result.h"
 #include "base/path_glob.h"
 
 namespace agentfs::policy {
 
-enum class Access : uint8_t { kRead, kWrite };
+using Access = PathAccess;
 
 // What a policy file says about paths, as globs (base/path_glob.h).
 struct PathRuleTexts {
@@ -37,6 +38,8 @@ class PathRules {
   // it. What may not be read may not be written; where there is an allow_write, nothing else may be
   // written; a denial beats a permission. The views point into this object.
   PathVerdict Check(std::string_view path, Access access) const;
+  // Whether what is beneath one directory would be denied beneath the other, and only then.
+  bool SameBeneath(std::string_view directory, std::string_view other) const;
   bool empty() const { return deny_read_.empty() && deny_write_.empty() && allow_write_.empty(); }
 
  private:

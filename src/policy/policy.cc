@@ -80,6 +80,24 @@ std::string FullReason(const PartVerdict& verdict) {
   return text;
 }
 
+// Each of the policies has to allow it.
+class Permissions final : public AccessRules {
+ public:
+  explicit Permissions(std::vector<PathRules> rules) : rules_(std::move(rules)) {}
+
+  bool Allows(std::string_view path, PathAccess access) const override {
+    return std::all_of(rules_.begin(), rules_.end(),
+                       [&](const PathRules& rules) { return rules.Check(path, access).allowed; });
+  }
+  bool SameBeneath(std::string_view from, std::string_view to) const override {
+    return std::all_of(rules_.begin(), rules_.end(),
+                       [&](const PathRules& rules) { return rules.SameBeneath(from, to); });
+  }
+
+ private:
+  const std::vector<PathRules> rules_;
+};
+
 }  // namespace
 
 struct PolicySet::Question {
@@ -158,6 +176,15 @@ Explanation PolicySet::Explain(const PolicyRequest& request) const {
     explanation.decision.reason = FullReason(verdict);
   }
   return explanation;
+}
+
+std::shared_ptr<const AccessRules> PolicySet::Permissions() const {
+  std::vector<PathRules> rules;
+  for (const Policy& policy : policies_) {
+    if (!policy.paths.empty()) rules.push_back(policy.paths);
+  }
+  if (rules.empty()) return nullptr;
+  return std::make_shared<policy::Permissions>(std::move(rules));
 }
 
 }  // namespace agentfs::policy

@@ -4,6 +4,7 @@
 // threads may ask. policy_file.h reads policies from text.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -67,6 +68,8 @@ class PolicySet {
   Explanation Explain(const PolicyRequest& request) const;
 
   const std::vector<Policy>& policies() const { return policies_; }
+  // The filesystem permissions of all of them, for a GuardedFs; null: there are none.
+  std::shared_ptr<const AccessRules> Permissions() const;
 
  private:
   struct Question;

@@ -366,17 +366,6 @@ bool IsBelow(std::string_view path, const std::vector<std::string>& directories)
 
 }  // namespace
 
-bool IsOutside(std::string_view path) {
-  return path.starts_with(kHostPrefix) &&
-         (path.size() == kHostPrefix.size() || path[kHostPrefix.size()] == '/');
-}
-
-std::string_view KnownPath(std::string_view path) {
-  if (!IsOutside(path)) return path;
-  path.remove_prefix(kHostPrefix.size());
-  return path.empty() ? "/" : path;
-}
-
 ChangeScope ScopeOf(const std::vector<std::string>& paths) {
   const auto outside = static_cast<size_t>(std::count_if(
       paths.begin(), paths.end(), [](const std::string& path) { return IsOutside(path); }));

@@ -11,6 +11,7 @@
 #include "agentfs/filesystem.h"
 #include "agentfs/result.h"
 #include "agentfs/volume.h"
+#include "vfs/outside.h"
 
 namespace agentfs {
 
@@ -43,15 +44,8 @@ struct PathChange {
 // What of a volume is compared: the workspace, what lies outside of it (kHostPrefix), or both.
 enum class ChangeScope : uint8_t { kWorkspace, kHost, kAll };
 
-// Where a view has the host's own root, for what is copy-on-write outside of the workspace:
-// "/.agentfs/host/etc/passwd" (docs/design/run.md).
-inline constexpr std::string_view kHostPrefix = "/.agentfs/host";
-
 // What has to be compared to find the changes at or below `paths`.
 ChangeScope ScopeOf(const std::vector<std::string>& paths);
-// Whether it is outside of the workspace; and the path that people know it by.
-bool IsOutside(std::string_view path);
-std::string_view KnownPath(std::string_view path);
 
 // The paths that differ between the refs `from` and `to` (a branch, a snapshot, "base"), sorted by
 // path. Files whose bytes, modes and extended attributes are the same do not differ, whatever was

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "adapters/fuse/forest.h"
 
+#include "vfs/guarded_fs.h"
+
 namespace agentfs::fuse {
 namespace {
 
@@ -15,9 +17,14 @@ Result<NodeRef> FindHost(FileSystem& view) {
 
 }  // namespace
 
+std::shared_ptr<FileSystem> Forest::Guarded(std::shared_ptr<FileSystem> view) const {
+  if (!rules_) return view;
+  return std::make_shared<GuardedFs>(std::move(view), rules_);
+}
+
 std::shared_ptr<Tree> Forest::Adopt(std::shared_ptr<FileSystem> view, std::string name) {
-  return std::make_shared<Tree>(Tree::Kind::kBranch, std::move(view), std::move(name), origin_,
-                                observer_);
+  return std::make_shared<Tree>(Tree::Kind::kBranch, Guarded(std::move(view)), std::move(name),
+                                origin_, observer_);
 }
 
 std::shared_ptr<Tree> Forest::MakeVirtual(VirtualTree::Layout layout, std::string name) {
@@ -50,17 +57,18 @@ Result<std::shared_ptr<Tree>> Forest::OpenRef(const Ref& ref) {
   }
   std::shared_ptr<Tree> before;  // closing takes the lock
   absl::MutexLock lock(&mu_);
-  std::weak_ptr<Tree>& slot = trees_[{ref.kind, ref.name}];
+  Opened& slot = trees_[{ref.kind, ref.name}];
   // A ref that was deleted and made again under the same name is another view.
-  before = slot.lock();
-  if (before && &before->fs() == view.get()) return before;
+  before = slot.tree.lock();
+  if (before && slot.view == view.get()) return before;
   const auto kind = ref.kind == Ref::Kind::kSnapshot ? Tree::Kind::kSnapshot : Tree::Kind::kBranch;
   std::shared_ptr<void> companion;
   if (opened_ && kind == Tree::Kind::kBranch) companion = opened_(ref.name, view);
-  std::shared_ptr<Tree> tree(new Tree(kind, std::move(view), ref.name, origin_, observer_,
+  const FileSystem* shown = view.get();
+  std::shared_ptr<Tree> tree(new Tree(kind, Guarded(std::move(view)), ref.name, origin_, observer_,
                                       std::move(companion), std::move(root)),
                              [this](Tree* closed) { Close(closed); });
-  slot = tree;
+  slot = {tree, shown};
   return tree;
 }
 
@@ -72,7 +80,7 @@ void Forest::Close(Tree* tree) {
 
 bool Forest::IsOpenLocked(const Key& key) const {
   const auto it = trees_.find(key);
-  return it != trees_.end() && !it->second.expired();
+  return it != trees_.end() && !it->second.tree.expired();
 }
 
 std::vector<std::shared_ptr<Tree>> Forest::FindBranch(std::string_view name) {
@@ -81,7 +89,7 @@ std::vector<std::shared_ptr<Tree>> Forest::FindBranch(std::string_view name) {
   for (const auto kind : {Ref::Kind::kBranch, Ref::Kind::kHost}) {
     const auto it = trees_.find({kind, std::string(name)});
     if (it == trees_.end()) continue;
-    if (auto tree = it->second.lock()) found.push_back(std::move(tree));
+    if (auto tree = it->second.tree.lock()) found.push_back(std::move(tree));
   }
   return found;
 }

@@ -17,6 +17,7 @@
 #include "adapters/fuse/virtual_tree.h"
 #include "agentfs/result.h"
 #include "agentfs/volume.h"
+#include "vfs/rules_in_force.h"
 
 namespace agentfs::fuse {
 
@@ -24,9 +25,15 @@ namespace agentfs::fuse {
 class Forest {
  public:
   // `volume` may be null: there are no refs then. Changes of this session bear `origin`. Virtual
-  // directories belong to `uid` and `gid`.
-  Forest(Volume* volume, uint64_t origin, TreeObserver& observer, uint32_t uid, uint32_t gid)
-      : volume_(volume), origin_(origin), observer_(observer), uid_(uid), gid_(gid) {}
+  // directories belong to `uid` and `gid`. Views are held to the rules; null: to none.
+  Forest(Volume* volume, uint64_t origin, TreeObserver& observer, uint32_t uid, uint32_t gid,
+         std::shared_ptr<const RulesInForce> rules)
+      : volume_(volume),
+        origin_(origin),
+        observer_(observer),
+        uid_(uid),
+        gid_(gid),
+        rules_(std::move(rules)) {}
 
   uint64_t origin() const { return origin_; }
   // Before any is opened.
@@ -48,6 +55,12 @@ class Forest {
  private:
   using Key = std::pair<Ref::Kind, std::string>;
 
+  struct Opened {
+    std::weak_ptr<Tree> tree;
+    const FileSystem* view = nullptr;  // what the tree shows, before it was guarded
+  };
+
+  std::shared_ptr<FileSystem> Guarded(std::shared_ptr<FileSystem> view) const;
   void Close(Tree* tree) ABSL_LOCKS_EXCLUDED(mu_);
   bool IsOpenLocked(const Key& key) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   std::shared_ptr<Tree> MakeVirtual(VirtualTree::Layout layout, std::string name);
@@ -56,10 +69,11 @@ class Forest {
   const uint64_t origin_;
   TreeObserver& observer_;
   const uint32_t uid_, gid_;
+  const std::shared_ptr<const RulesInForce> rules_;
   BranchOpened opened_;
   absl::Mutex mu_;
   // One tree a ref, so that a node has one id.
-  std::map<Key, std::weak_ptr<Tree>> trees_ ABSL_GUARDED_BY(mu_);
+  std::map<Key, Opened> trees_ ABSL_GUARDED_BY(mu_);
 };
 
 }  // namespace agentfs::fuse

@@ -43,7 +43,8 @@ class MountImpl final : public Mount {
   MountImpl(MountSource source, ServeOptions options, MountPoint point, const Capabilities& agreed)
       : options_(std::move(options)),
         capabilities_(agreed),
-        forest_(source.volume, NextOrigin(), invalidator_, ::geteuid(), ::getegid()),
+        forest_(source.volume, NextOrigin(), invalidator_, ::geteuid(), ::getegid(),
+                std::move(source.rules)),
         root_(source.view ? forest_.Adopt(std::move(source.view), std::move(source.view_name))
                           : forest_.OpenSessionRoot()),
         inodes_(root_, root_->fs().Root()),
@@ -142,6 +143,10 @@ MountImpl::~MountImpl() {
 }  // namespace
 
 Result<std::unique_ptr<Mount>> Mount::Start(MountSource source, ServeOptions options) {
+  // With rules, opening what they deny is to fail, not reading it.
+  if (source.rules && source.rules->Get()) {
+    options.wanted.features = options.wanted.features.Without(Feature::kNoOpen);
+  }
   if (options.profile == Profile::kBulk) options.wanted.features = ForBulk(options.wanted.features);
   if (options.profile == Profile::kAudited) {
     options.wanted.features = options.wanted.features.Without(Feature::kNoOpen);

@@ -23,6 +23,7 @@
 #include "agentfs/ids.h"
 #include "agentfs/result.h"
 #include "agentfs/volume.h"
+#include "vfs/rules_in_force.h"
 
 namespace agentfs::fuse {
 
@@ -54,6 +55,8 @@ struct MountSource {
   Volume* volume = nullptr;
   // Of branches/NAME; may be empty.
   BranchOpened branch_opened;
+  // Which paths may be read and written, in every view; null: all of them.
+  std::shared_ptr<const RulesInForce> rules;
 };
 
 // Everything that the dispatcher has a use for.

@@ -114,10 +114,13 @@ class BranchSession::Served {
 
 // ---- the session
 
-BranchSession::BranchSession(Volume& volume, const Layout& layout, control::ChangeEvents& changes,
-                             fuse::Profile profile, std::function<void()> ended)
+BranchSession::BranchSession(Volume& volume, const Layout& layout,
+                             std::shared_ptr<const RulesInForce> rules,
+                             control::ChangeEvents& changes, fuse::Profile profile,
+                             std::function<void()> ended)
     : volume_(volume),
       layout_(layout),
+      rules_(std::move(rules)),
       changes_(changes),
       profile_(profile),
       ended_(std::move(ended)) {}
@@ -128,6 +131,7 @@ Result<std::shared_ptr<BranchSession::Served>> BranchSession::Start() const {
   AGENTFS_ASSIGN(const std::string point, MakeSessionPoint(layout_, profile_));
   fuse::MountSource source;
   source.volume = &volume_;
+  source.rules = rules_;
   source.branch_opened = [this](const std::string& name, std::shared_ptr<FileSystem> view) {
     return std::static_pointer_cast<void>(changes_.WatchBranch(name, std::move(view)));
   };

@@ -16,6 +16,7 @@
 #include "adapters/control/mount_host.h"
 #include "adapters/fuse/mount.h"
 #include "agentfs/volume.h"
+#include "vfs/rules_in_force.h"
 #include "workspace/workspace.h"
 
 namespace agentfs::cli {
@@ -36,8 +37,8 @@ class BranchSession {
   using ServedPtr = std::shared_ptr<fuse::Mount>;
 
   // `ended` is called by a thread of its own when the last user has gone.
-  BranchSession(Volume& volume, const Layout& layout, control::ChangeEvents& changes,
-                fuse::Profile profile, std::function<void()> ended);
+  BranchSession(Volume& volume, const Layout& layout, std::shared_ptr<const RulesInForce> rules,
+                control::ChangeEvents& changes, fuse::Profile profile, std::function<void()> ended);
   ~BranchSession();  // users get errors
   // Before it is first asked for.
   void SetControl(fuse::ControlHandler control) { control_ = std::move(control); }
@@ -74,6 +75,7 @@ class BranchSession {
 
   Volume& volume_;
   const Layout& layout_;
+  const std::shared_ptr<const RulesInForce> rules_;
   control::ChangeEvents& changes_;
   const fuse::Profile profile_;
   const std::function<void()> ended_;

@@ -133,6 +133,7 @@ Result<void> LiveMounts::Start(Live& live) {
     source.view_name = request.snapshot;
   }
   source.volume = &volume_;
+  source.rules = permissions_.rules();
   fuse::ServeOptions options;
   options.mount_point = request.point;
   options.mount.source = layout_.root;
@@ -154,6 +155,7 @@ Result<MountState> LiveMounts::Mount(const MountRequest& asked) {
   AGENTFS_TRY(CheckSameNamespace(request.pid));
   absl::MutexLock changing(&change_mu_);
   AGENTFS_TRY(PrepareMountPoint(layout_, request.point));
+  AGENTFS_TRY(RefreshPermissions());
   auto live = std::make_shared<Live>();
   live->request = request;
   AGENTFS_TRY(Start(*live));
@@ -170,6 +172,7 @@ Result<std::string> LiveMounts::SessionRoot() { return RootOf(session_); }
 
 Result<std::string> LiveMounts::RootOf(BranchSession& session) {
   absl::MutexLock changing(&change_mu_);
+  AGENTFS_TRY(RefreshPermissions());
   const std::string before = session.point();
   AGENTFS_ASSIGN(std::string root, session.Root());
   if (root != before) Record();
@@ -351,6 +354,17 @@ void LiveMounts::BranchReplaced(std::string_view branch) {
       session->FlushInvalidations();
     }
   }
+}
+
+Result<void> LiveMounts::RefreshPermissions() {
+  AGENTFS_ASSIGN(const bool other, permissions_.Refresh());
+  if (!other) return Ok();
+  for (const LivePtr& live : Snapshot()) live->mount->InvalidateAll();
+  for (BranchSession* sessions : Sessions()) {
+    for (const auto& session : sessions->All()) session->InvalidateAll();
+  }
+  FlushInvalidations();
+  return Ok();
 }
 
 void LiveMounts::Settle() {

@@ -17,6 +17,7 @@
 #include "adapters/control/mount_host.h"
 #include "adapters/fuse/mount.h"
 #include "agentfs/volume.h"
+#include "cli/permissions.h"
 #include "cli/server/branch_session.h"
 #include "cli/server/live_runs.h"
 #include "sys/process_tracker.h"
@@ -29,13 +30,15 @@ class LiveMounts final : public control::MountHost {
  public:
   // `changed` is called, by any thread, when nobody uses the session with all branches any more.
   LiveMounts(Volume& volume, ProcessTracker& processes, const Layout& layout,
-             control::ChangeEvents& changes, std::function<void()> changed)
+             Permissions& permissions, control::ChangeEvents& changes,
+             std::function<void()> changed)
       : volume_(volume),
         processes_(processes),
         layout_(layout),
+        permissions_(permissions),
         changes_(changes),
-        session_(volume, layout, changes, fuse::Profile::kDefault, changed),
-        audited_(volume, layout, changes, fuse::Profile::kAudited, changed) {}
+        session_(volume, layout, permissions.rules(), changes, fuse::Profile::kDefault, changed),
+        audited_(volume, layout, permissions.rules(), changes, fuse::Profile::kAudited, changed) {}
 
   // What answers ioctl on the control file of mounts made from now on.
   void SetControl(fuse::ControlHandler control) {
@@ -97,6 +100,8 @@ class LiveMounts final : public control::MountHost {
     return session_.empty() ? audited_.ListBound() : session_.ListBound();
   }
   Result<void> Start(Live& live);
+  // Before anything is shown: by the policies as they are now.
+  Result<void> RefreshPermissions();
   Result<void> UnmountOne(const LivePtr& live, control::UnmountForce force);
   Error Busy(const std::string& point);
   void Forget(const LivePtr& live);
@@ -107,6 +112,7 @@ class LiveMounts final : public control::MountHost {
   Volume& volume_;
   ProcessTracker& processes_;
   const Layout& layout_;
+  Permissions& permissions_;
   control::ChangeEvents& changes_;
   fuse::ControlHandler control_;
   BranchSession session_;

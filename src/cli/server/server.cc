@@ -72,7 +72,7 @@ Server::Server(std::unique_ptr<OpenWorkspace> workspace, Fd signals, Fd wake, Fd
       wake_(std::move(wake)),
       mount_table_(std::move(mount_table)),
       mounts_(workspace_->volume(), workspace_->processes(), workspace_->workspace().layout,
-              changes_, [this] { Wake(); }),
+              workspace_->permissions(), changes_, [this] { Wake(); }),
       last_use_(SteadyNow()) {}
 
 Server::~Server() = default;

@@ -55,6 +55,19 @@ TEST(PathGlobTest, ADirectoryHoldsWhatIsInIt) {
   EXPECT_FALSE(glob.MatchesOrHolds("/secret"));
 }
 
+TEST(PathGlobTest, ItKnowsWhereItMeansTheSameBeneath) {
+  const PathGlob anywhere = PathGlob::Compile("**/.env").value();
+  EXPECT_TRUE(anywhere.SameBeneath("/a", "/b/c"));
+  const PathGlob below = PathGlob::Compile("/secrets/**").value();
+  EXPECT_FALSE(below.SameBeneath("/secrets", "/open"));
+  EXPECT_TRUE(below.SameBeneath("/secrets/a", "/secrets/b"));
+  EXPECT_TRUE(below.SameBeneath("/a", "/b"));
+  const PathGlob middle = PathGlob::Compile("/a/*/{key,lock}").value();
+  EXPECT_FALSE(middle.SameBeneath("/a", "/b"));
+  EXPECT_FALSE(middle.SameBeneath("/b/c", "/a/c"));
+  EXPECT_TRUE(middle.SameBeneath("/a/x", "/a/y"));
+}
+
 TEST(PathGlobTest, WhatIsNoGlobIsAnError) {
   for (std::string_view text :
        {"", "/", "/[a", "/{a", "/{a,{b}", "{a,b}{c,d}{e,f}{g,h}{i,j}{k,l}{m,n}"}) {
