@@ -27,7 +27,10 @@ class SandboxPlanTest : public testing::Test {
       auto it = there_.find(path);
       return it == there_.end() ? PathKind::kAbsent : it->second;
     };
-    facts_.list = [this](const std::string& directory, size_t) { return entries_[directory]; };
+    facts_.list = [this](const std::string& directory, size_t limit) {
+      const auto& all = entries_[directory];
+      return all.size() > limit ? std::vector<HostEntry>() : all;
+    };
     for (const char* path :
          {"/run", "/tmp", "/var/tmp", "/home/u", "/home/u/.ssh", "/home/u/.claude", "/srv"}) {
       there_[path] = PathKind::kDirectory;
@@ -98,6 +101,16 @@ TEST_F(SandboxPlanTest, WhatIsHiddenIsLeftOutOfASmallDirectory) {
   EXPECT_TRUE(IsVisible(plan, "/home/u/.bashrc"));
   EXPECT_FALSE(IsVisible(plan, "/home/u/.ssh/id"));
   EXPECT_THAT(BubblewrapArguments(plan), Contains("--remount-ro"));
+}
+
+TEST_F(SandboxPlanTest, OfALargeDirectoryOnlyWhatAFlagHidesIsLeftOut) {
+  entries_["/home/u"] = {{".ssh", {}}, {".netrc", {}}};
+  for (int i = 0; i < 100; ++i) entries_["/home/u"].push_back({std::to_string(i), {}});
+  EXPECT_EQ(WhatAt(Plan(), "/home/u/.ssh"), What::kHidden);
+  SandboxRules flags;
+  flags.hide = {"/home/u/.netrc"};
+  EXPECT_EQ(At(Plan(flags), "/home/u/.netrc"), nullptr);
+  EXPECT_EQ(At(Plan(flags), "/home/u/.ssh"), nullptr);
 }
 
 TEST_F(SandboxPlanTest, WhatIsHiddenInAViewStaysThere) {
