@@ -213,8 +213,7 @@ Result<int> UndoApply(Context& context, Applier& applier, const ApplyCommand& co
   return kDone;
 }
 
-Result<ApplyOptions> OptionsOf(const Context& context, Session& session,
-                               const ApplyCommand& command) {
+Result<ApplyOptions> OptionsOf(Context& context, Session& session, const ApplyCommand& command) {
   ApplyOptions options;
   options.branch = command.branch;
   if (command.merge) options.on_conflict = OnConflict::kMerge;
@@ -222,6 +221,8 @@ Result<ApplyOptions> OptionsOf(const Context& context, Session& session,
   AGENTFS_ASSIGN(const Views views, OpenViews(session.volume(), "base", command.branch));
   AGENTFS_ASSIGN(options.paths,
                  PathsInAndOut(context, session.workspace().layout, views, command.paths));
+  AGENTFS_TRY(
+      RequirePaths(context, views, options.paths, "the base nor in branch " + command.branch));
   return options;
 }
 

@@ -80,14 +80,16 @@ Result<int> InSession(Context& context, const std::function<Result<int>(Session&
   return status;
 }
 
-Result<std::vector<std::string>> PathsOf(const Context& context, Session& session,
-                                         const Backwards& what,
+Result<std::vector<std::string>> PathsOf(Context& context, Session& session, const Backwards& what,
                                          const std::vector<std::string>& arguments) {
   if (arguments.empty()) return arguments;
   AGENTFS_TRY(RequireBranch(session.volume(), what.branch));
   AGENTFS_TRY(RequireRef(session.volume(), what.ref));
   AGENTFS_ASSIGN(const Views views, OpenViews(session.volume(), what.ref, what.branch));
-  return PathsInAndOut(context, session.workspace().layout, views, arguments);
+  AGENTFS_ASSIGN(const auto paths,
+                 PathsInAndOut(context, session.workspace().layout, views, arguments));
+  AGENTFS_TRY(RequirePaths(context, views, paths, what.ref + " nor in branch " + what.branch));
+  return paths;
 }
 
 // The newest checkpoint that the branch is not the same as: so that a second undo goes further

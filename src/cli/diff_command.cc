@@ -55,14 +55,9 @@ Result<void> FindPaths(Context& context, const Layout& layout, const DiffOptions
     return Error(EINVAL, "diff: some of the paths are outside of the workspace, and some are not",
                  "ask for them one after the other");
   }
-  for (const std::string& path : question.paths) {
-    if (Files(views.before).Resolve(path, FollowLinks::kNo).ok()) continue;
-    if (Files(views.after).Resolve(path, FollowLinks::kNo).ok()) continue;
-    context.failed_path = path;
-    return Error(ENOENT, fmt::format("{}: neither in {} nor in {}, nor a branch or snapshot", path,
-                                     question.from, question.to));
-  }
-  return Ok();
+  return RequirePaths(
+      context, views, question.paths,
+      fmt::format("{} nor in {}, nor a branch or snapshot", question.from, question.to));
 }
 
 // What is outside of the workspace is told as the host names it, so that the patch is one for "/".

@@ -24,6 +24,11 @@ std::string CurrentPath(const Context& context, const Layout& layout) {
   return IsWithin(here, layout.base) ? here.substr(layout.base.size()) : "";
 }
 
+bool EitherHas(const Views& views, const std::string& path) {
+  return Files(views.before).Resolve(path, FollowLinks::kNo).ok() ||
+         Files(views.after).Resolve(path, FollowLinks::kNo).ok();
+}
+
 }  // namespace
 
 Result<std::string> WorkspacePath(const Context& context, const Layout& layout,
@@ -48,20 +53,28 @@ Result<std::vector<std::string>> WorkspacePaths(const Context& context, const La
 Result<std::vector<std::string>> PathsInAndOut(const Context& context, const Layout& layout,
                                                const Views& views,
                                                const std::vector<std::string>& arguments) {
-  const auto has = [&](const std::string& path) {
-    return Files(views.before).Resolve(path, FollowLinks::kNo).ok() ||
-           Files(views.after).Resolve(path, FollowLinks::kNo).ok();
-  };
   AGENTFS_ASSIGN(std::vector<std::string> paths, WorkspacePaths(context, layout, arguments));
   for (size_t i = 0; i < paths.size(); ++i) {
-    if (!arguments[i].starts_with("/") || IsOutside(paths[i]) || has(paths[i])) continue;
+    if (!arguments[i].starts_with("/") || IsOutside(paths[i]) || EitherHas(views, paths[i])) {
+      continue;
+    }
     std::error_code ignored;
     const std::string real = std::filesystem::weakly_canonical(arguments[i], ignored);
     AGENTFS_ASSIGN(const std::string outside,
                    NormalizePath(std::string(kHostPrefix) + (real.empty() ? paths[i] : real)));
-    if (has(outside)) paths[i] = outside;
+    if (EitherHas(views, outside)) paths[i] = outside;
   }
   return paths;
+}
+
+Result<void> RequirePaths(Context& context, const Views& views,
+                          const std::vector<std::string>& paths, const std::string& where) {
+  for (const std::string& path : paths) {
+    if (EitherHas(views, path)) continue;
+    context.failed_path = path;
+    return Error(ENOENT, path + ": neither in " + where);
+  }
+  return Ok();
 }
 
 bool IsBranch(Volume& volume, const std::string& ref) {

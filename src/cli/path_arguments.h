@@ -27,6 +27,10 @@ Result<std::vector<std::string>> PathsInAndOut(const Context& context, const Lay
                                                const Views& views,
                                                const std::vector<std::string>& arguments);
 
+// ENOENT for a path that neither view has: "PATH: neither in WHERE".
+Result<void> RequirePaths(Context& context, const Views& views,
+                          const std::vector<std::string>& paths, const std::string& where);
+
 bool IsBranch(Volume& volume, const std::string& ref);
 // A branch, a snapshot's name or id, or "base".
 bool IsRef(Volume& volume, const std::string& ref);

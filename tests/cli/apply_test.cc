@@ -125,6 +125,10 @@ TEST_F(ApplyCliTest, OtherBranchesAndPaths) {
 
 TEST_F(ApplyCliTest, Errors) {
   ExpectFailure({"apply", "--branch", "absent"}, 4, "ENOENT");
+  for (const char* command : {"apply", "discard"}) {
+    ExpectFailure({command, "/nowhere"}, 4, "ENOENT");
+  }
+  EXPECT_THAT(Do({"apply"}).err, testing::StartsWith("nothing to apply"));
   EXPECT_EQ(Try({"apply", "--merge", "--force"}).status, 2);
   EXPECT_EQ(Run({"init", "--bare", At("bare.db")}).status, 0);
   EXPECT_EQ(Run({"--workspace", At("bare.db"), "apply"}).status, 2);
