@@ -200,6 +200,8 @@ class FileSystem {
                                      Node& target, uint64_t target_offset, uint64_t length) = 0;
   // When it returns, the node's content and attributes and every name given before are durable.
   virtual Result<void> Sync(Node& node) = 0;
+  // The same of what is needed to read the node's content back alone (fdatasync).
+  virtual Result<void> SyncData(Node& node) { return Sync(node); }
 
   // ---- content of host files. EOPNOTSUPP: not here (no objects, a limit of bytes, read-only).
   // A descriptor of an empty host file, to be given back to DropHostFile, which closes it.

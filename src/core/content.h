@@ -71,8 +71,12 @@ struct FileContent {
   LayerId object_layer;
   bool object_recorded = false;  // it has its row in `objects`
   std::shared_ptr<BlobObject> open_object;
-  uint64_t host_file = 0;   // not 0: `object` is this file (its inode), which others may write too
-  uint64_t cut_batch = 0;   // the last batch that made a file of pages shorter
+  uint64_t host_file = 0;  // not 0: `object` is this file (its inode), which others may write too
+  uint64_t cut_batch = 0;  // the last batch that made a file of pages shorter
+  // The last batch without which the content could not be read back: since then pages of `object`
+  // were overwritten in place, and no more.
+  static constexpr uint64_t kUnknownBatch = UINT64_MAX;
+  uint64_t needed_batch = kUnknownBatch;
   bool only_first = false;  // no chunk but the first has ever had a row
   Chunk first;              // chunk 0: most files have no other
   LazyMap<Chunk> others;

@@ -91,6 +91,9 @@ class FileIo {
   void QueueChunk(Journal::Change& change, ViewNode& node, uint64_t index, Buffer bytes);
   void StartChunks(ViewNode& node);
 
+  // What WritePagesLocked has written becomes a part of the file, which is `size` long then.
+  void PutPages(Journal::Change& change, const Caller& caller, ViewNode& node, uint64_t offset,
+                uint64_t size, size_t length);
   // The content has changed: its size, the times, the record.
   void Written(Journal::Change& change, const Caller& caller, ViewNode& node, uint64_t size);
 

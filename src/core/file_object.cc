@@ -234,6 +234,7 @@ bool FileIo::MapInSpan(Journal::Change& change, ViewNode& node, uint64_t index, 
   std::optional<ObjectId> target = object;
   if (!object && !over_base) target = std::nullopt;
   Runs mapped = Remapped(span.runs, first, last, target);
+  if (mapped == span.runs && span.layer == nodes_.open_layer()) return false;
   span.runs = std::move(mapped);
   count(+1);
   node.stored = static_cast<uint64_t>(static_cast<int64_t>(node.stored) + in_objects * kPageSize);

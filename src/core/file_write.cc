@@ -59,18 +59,28 @@ Result<size_t> FileIo::WriteLocked(const Caller& caller, ViewNode& node, uint64_
     // A snapshot was taken meanwhile: what we wrote in place is its now; write to the new layer.
     if (nodes_.open_layer() != layer) continue;
     if (objects) {
-      RecordObject(change, node);
-      const bool mapped =
-          MapPages(change, node, offset / kPageSize, (end - 1) / kPageSize, node.content()->object);
-      change.ObjectWritten(node.content()->open_object,
-                           mapped || size > node.size ? Pages::kMapped : Pages::kOverwritten);
+      PutPages(change, caller, node, offset, size, data.size());
     } else {
       StartChunks(node);
       PutChunks(change, node, offset, data);
+      Written(change, caller, node, size);
     }
-    Written(change, caller, node, size);
     return data.size();
   }
+}
+
+void FileIo::PutPages(Journal::Change& change, const Caller& caller, ViewNode& node,
+                      uint64_t offset, uint64_t size, size_t length) {
+  const uint64_t needed = node.content()->needed_batch;
+  const bool recorded = node.content()->object_recorded;
+  RecordObject(change, node);
+  const bool mapped = MapPages(change, node, offset / kPageSize, (offset + length - 1) / kPageSize,
+                               node.content()->object);
+  const bool in_place = recorded && !mapped && size == node.size;
+  change.ObjectWritten(node.content()->open_object,
+                       in_place ? Pages::kOverwritten : Pages::kMapped);
+  Written(change, caller, node, size);
+  if (in_place) node.content()->needed_batch = needed;
 }
 
 void FileIo::Written(Journal::Change& change, const Caller& caller, ViewNode& node, uint64_t size) {

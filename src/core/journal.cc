@@ -159,7 +159,7 @@ Result<void> Journal::AwaitBatch(uint64_t batch, Durability durability) {
   const bool synced = durability == Durability::kSynced;
   (synced ? wanted_synced_ : wanted_) = std::max(synced ? wanted_synced_ : wanted_, batch);
   work_.Signal();
-  while ((synced ? synced_ : committed_.load()) < batch) {
+  while ((synced ? synced_ : committed_).load() < batch) {
     if (failed_attempt_ > begun) return last_error_;
     if (stopping_ && !thread_.joinable()) return Error(EBADF);
     done_.Wait(&mu_);
@@ -309,7 +309,7 @@ void Journal::Succeeded(std::unique_ptr<Pending> pending, Durability durability)
   pending_bytes_.fetch_sub(bytes);
   {
     absl::MutexLock lock(&mu_);
-    if (durability == Durability::kSynced) synced_ = sequence;
+    if (durability == Durability::kSynced) synced_.store(sequence, std::memory_order_release);
     done_.SignalAll();
   }
   hooks_.after_commit();

@@ -129,6 +129,7 @@ class Journal {
   bool IsCommitted(uint64_t batch) const {
     return batch <= committed_.load(std::memory_order_acquire);
   }
+  bool IsSynced(uint64_t batch) const { return batch <= synced_.load(std::memory_order_acquire); }
   uint64_t pending_bytes() const { return pending_bytes_.load(std::memory_order_relaxed); }
   // At the seal only: a row of the volume's own in the batch being cut.
   void PutAtSeal(TableId table, std::string_view key, std::string_view value)
@@ -180,14 +181,14 @@ class Journal {
   std::unique_ptr<Pending> current_ ABSL_GUARDED_BY(append_mu_);
   std::atomic<uint64_t> sequence_{1};
   std::atomic<uint64_t> committed_{0};
+  std::atomic<uint64_t> synced_{0};  // set under mu_
   std::atomic<uint64_t> pending_bytes_{0};
   std::atomic<int> error_{0};  // of the last try to commit; 0: fine
   std::atomic<bool> dirty_{false};
 
   absl::Mutex mu_ ABSL_ACQUIRED_AFTER(gate_);
-  uint64_t wanted_ ABSL_GUARDED_BY(mu_) = 0;         // commit at least up to this batch
-  uint64_t wanted_synced_ ABSL_GUARDED_BY(mu_) = 0;  // and this one synced
-  uint64_t synced_ ABSL_GUARDED_BY(mu_) = 0;
+  uint64_t wanted_ ABSL_GUARDED_BY(mu_) = 0;          // commit at least up to this batch
+  uint64_t wanted_synced_ ABSL_GUARDED_BY(mu_) = 0;   // and this one synced
   uint64_t attempts_ ABSL_GUARDED_BY(mu_) = 0;        // to commit, begun
   uint64_t failed_attempt_ ABSL_GUARDED_BY(mu_) = 0;  // the last one that failed
   Error last_error_ ABSL_GUARDED_BY(mu_){EIO};

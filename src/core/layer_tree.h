@@ -38,6 +38,7 @@ struct Layer {
   Layer* jump = nullptr;
   uint32_t depth = 0;
   bool sealed = false;
+  uint64_t sealed_batch = 0;  // all its rows are in this batch or earlier ones; 0: in the store
   int64_t created_ns = 0;
   uint32_t children = 0;
   uint32_t names = 0;   // branches and snapshots that name this layer, and views of it

@@ -85,6 +85,7 @@ struct Run {
   uint16_t start = 0;
   uint16_t count = 0;
   ObjectId object;
+  bool operator==(const Run&) const = default;
 };
 using Runs = std::vector<Run>;
 

@@ -72,6 +72,7 @@ class View final : public FileSystem {
   Result<uint64_t> CopyRange(const Caller&, Node& source, uint64_t source_offset, Node& target,
                              uint64_t target_offset, uint64_t length) override;
   Result<void> Sync(Node& node) override;
+  Result<void> SyncData(Node& node) override;
   Result<FsStats> StatFs() override;
   Result<int> NewHostFile() override;
   void DropHostFile(int file) override { nodes_.volume().blobs->DropFile(file); }

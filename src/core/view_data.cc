@@ -205,6 +205,32 @@ Result<void> View::Sync(Node&) {
   return nodes_.journal().Flush(Durability::kSynced);
 }
 
+// What was overwritten in place needs no row: its object's sync will do, one flush instead of two.
+Result<void> View::SyncData(Node& base_node) {
+  ViewNode& node = AsViewNode(base_node);
+  Journal& journal = nodes_.journal();
+  std::shared_ptr<BlobObject> object;
+  {
+    Operation operation(*this);
+    absl::ReaderMutexLock lock(&node.mu);
+    const FileContent* content = node.content();
+    if (content != nullptr && node.kind == ContentKind::kObject && content->host_file == 0 &&
+        content->object_layer == nodes_.open_layer() && journal.IsSynced(content->needed_batch)) {
+      object = content->open_object;
+    }
+  }
+  if (object != nullptr) return object->Sync();
+  const uint64_t batch = journal.AppendedBatch();
+  AGENTFS_TRY(Sync(node));
+  absl::MutexLock lock(&node.mu);
+  FileContent* content = node.content();
+  if (content != nullptr && content->needed_batch == FileContent::kUnknownBatch &&
+      node.batch <= batch) {
+    content->needed_batch = batch;
+  }
+  return Ok();
+}
+
 Result<FsStats> View::StatFs() {
   Operation operation(*this);
   VolumeState& volume = nodes_.volume();

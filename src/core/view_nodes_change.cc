@@ -123,6 +123,7 @@ void ViewNodes::PutNode(Journal::Change& change, ViewNode& node) {
     node.slot = change.PutPinned(node, tables::kNodes, NodeKey(node.id(), open), value);
     node.batch = change.batch();
   }
+  if (FileContent* content = node.content()) content->needed_batch = change.batch();
   if (first_at_all) {
     for (const auto& [name, bytes] : node.xattrs.get()) PutXattr(change, node, name, &bytes);
   }

@@ -265,7 +265,12 @@ Result<std::shared_ptr<FileSystem>> VolumeImpl::OpenBranch(std::string_view name
   if (branch->view == nullptr) {
     branch->view = std::make_unique<View>(*state_, branch->layer, ViewNodes::Access::kReadWrite);
     branch->view->SetBranch(std::string(name));
-    branch->view->nodes().NeedBatch(state_->journal->AppendedBatch());
+    // What the view reads from the store must be there; of a new branch that is what it was made
+    // of.
+    const Layer& layer = *branch->layer;
+    const bool own = layer.has_rows || layer.parent == nullptr;
+    branch->view->nodes().NeedBatch(own ? state_->journal->AppendedBatch()
+                                        : layer.parent->sealed_batch);
   }
   return Handle(branch->view.get());
 }
@@ -285,7 +290,7 @@ Result<std::shared_ptr<FileSystem>> VolumeImpl::OpenSnapshot(std::string_view re
     absl::ReaderMutexLock tree_lock(&state_->tree_mu);
     Layer* layer = state_->tree.Find(id);
     view = std::make_unique<View>(*state_, layer, ViewNodes::Access::kReadOnly);
-    view->nodes().NeedBatch(state_->journal->AppendedBatch());
+    view->nodes().NeedBatch(layer->sealed_batch);
     ++layer->names;
   }
   return Handle(view.get());

@@ -126,6 +126,7 @@ Result<Layer*> VolumeImpl::Seal(const std::string& name, Branch& branch) {
   exclusive.Put(tables::kLayers, LayerKey(sealed->id), EncodeLayer(VolumeState::RecordOf(*sealed)));
   exclusive.Put(tables::kLayers, LayerKey(open->id), EncodeLayer(VolumeState::RecordOf(*open)));
   exclusive.Put(tables::kBranches, NameKey(name), EncodeBranch(open->id, branch.created_ns));
+  sealed->sealed_batch = state_->journal->AppendedBatch();
   return sealed;
 }
 

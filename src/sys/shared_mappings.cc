@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sys/shared_mappings.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <fmt/core.h>
 #include <sys/ioctl.h>
@@ -8,16 +9,17 @@
 
 #include <cerrno>
 #include <cstdio>
-#include <filesystem>
 #include <fstream>
+#include <memory>
 #include <set>
 #include <string>
-#include <system_error>
+#include <utility>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/synchronization/mutex.h"
 
 namespace agentfs {
 namespace {
-
-namespace fs = std::filesystem;
 
 // "START-END PERMS OFFSET MAJOR:MINOR INODE PATH"
 struct Mapping {
@@ -69,21 +71,69 @@ struct MappingQuery {
 constexpr unsigned long kQueryMapping = _IOWR('f', 17, MappingQuery);
 constexpr uint64_t kQueryShared = 0x08, kQueryNext = 0x10, kQueryFile = 0x20;
 
-// Whether a process has a file of the filesystem mapped shared, by its open table of mappings. True
-// also where the kernel cannot be asked.
-bool MayMap(int maps, dev_t device) {
+enum class Maps : uint8_t { kNone, kNoMemory, kPerhaps };
+
+// Whether a process has a file of the filesystem mapped shared, by its open table of mappings.
+// Perhaps also where the kernel cannot be asked.
+Maps AskMaps(int maps, dev_t device) {
   MappingQuery query;
   query.flags = kQueryShared | kQueryNext | kQueryFile;
   while (::ioctl(maps, kQueryMapping, &query) == 0) {
-    if (query.major == major(device) && query.minor == minor(device)) return true;
+    if (query.major == major(device) && query.minor == minor(device)) return Maps::kPerhaps;
     query.address = query.end;
   }
-  return errno != ENOENT && errno != ESRCH;
+  if (errno == ESRCH) return Maps::kNoMemory;
+  return errno == ENOENT ? Maps::kNone : Maps::kPerhaps;
 }
 
-bool MayMap(const std::string& process, dev_t device) {
+Maps AskMaps(const std::string& process, dev_t device) {
   auto maps = OpenAt(AT_FDCWD, process + "/maps", O_RDONLY);
-  return maps.ok() && MayMap(maps->get(), device);
+  if (!maps.ok()) return maps.code() == ESRCH ? Maps::kNoMemory : Maps::kNone;
+  return AskMaps(maps->get(), device);
+}
+
+// Processes, told apart by their directory's inode, that have no memory and so will never have any:
+// threads of the kernel and the dead. They are half of all, so that it pays not to ask again.
+class WithoutMemory {
+ public:
+  using Process = std::pair<std::string, ino_t>;
+
+  std::set<Process> Known() ABSL_LOCKS_EXCLUDED(mu_) {
+    absl::MutexLock lock(&mu_);
+    return known_;
+  }
+  void Replace(std::set<Process> known) ABSL_LOCKS_EXCLUDED(mu_) {
+    absl::MutexLock lock(&mu_);
+    known_ = std::move(known);
+  }
+
+ private:
+  absl::Mutex mu_;
+  std::set<Process> known_ ABSL_GUARDED_BY(mu_);
+};
+
+// The processes that may have files of the filesystem mapped shared.
+std::vector<std::string> FindCandidates(dev_t device) {
+  static WithoutMemory without_memory;
+  const auto known = without_memory.Known();
+  std::set<WithoutMemory::Process> found;
+  std::vector<std::string> candidates;
+  const std::unique_ptr<DIR, void (*)(DIR*)> list(::opendir("/proc"),
+                                                  [](DIR* open) { ::closedir(open); });
+  while (const dirent* entry = list ? ::readdir(list.get()) : nullptr) {
+    if (entry->d_name[0] < '0' || entry->d_name[0] > '9') continue;
+    WithoutMemory::Process process(entry->d_name, entry->d_ino);
+    if (known.contains(process)) {
+      found.insert(std::move(process));
+      continue;
+    }
+    const std::string directory = "/proc/" + process.first;
+    const Maps maps = AskMaps(directory, device);
+    if (maps == Maps::kPerhaps) candidates.push_back(directory);
+    if (maps == Maps::kNoMemory) found.insert(std::move(process));
+  }
+  without_memory.Replace(std::move(found));
+  return candidates;
 }
 
 }  // namespace
@@ -93,11 +143,7 @@ std::vector<Fd> OpenSharedMappings(dev_t device) {
   const std::string mark = fmt::format(" {:02x}:{:02x} ", major(device), minor(device));
   std::vector<Fd> files;
   std::set<uint64_t> seen;
-  std::error_code error;
-  for (fs::directory_iterator it("/proc", error), end; !error && it != end; it.increment(error)) {
-    const std::string process = it->path();
-    if (const char first = it->path().filename().native()[0]; first < '0' || first > '9') continue;
-    if (!MayMap(process, device)) continue;
+  for (const std::string& process : FindCandidates(device)) {
     std::ifstream maps(process + "/maps");
     for (std::string line; std::getline(maps, line);) {
       Mapping mapping;

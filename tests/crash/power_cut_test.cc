@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <filesystem>
 #include <random>
@@ -131,6 +132,43 @@ TEST_P(PowerCutTest, EverySyncReachesTheDisk) {
       EXPECT_GT(disk.Syncs("/objects/"), object) << i;
     }
   }
+}
+
+// One flush for a database that overwrites its log; two when the file has grown.
+TEST_P(PowerCutTest, WhatIsOverwrittenInPlaceIsSyncedByItsObjectAlone) {
+  if (GetParam().large != LargeContent::kInObjects) GTEST_SKIP() << "there are no objects";
+  Workspace workspace(GetParam());
+  const std::string image = workspace.state_directory() + "-image";
+  std::string content;
+  {
+    Disk disk(workspace.state_directory());
+    auto volume =
+        OpenVolume(GetParam(), workspace.state_directory(), workspace.base_directory(), 1).value();
+    auto fs = volume->OpenBranch("main").value();
+    const Found file = fs->Create(Caller(), *fs->Root(), "file", 0644).value();
+    // How often the store was synced for it.
+    const auto write = [&](uint64_t offset, const std::string& bytes) {
+      content.resize(std::max<size_t>(content.size(), offset + bytes.size()));
+      content.replace(offset, bytes.size(), bytes);
+      const uint64_t rows = disk.Syncs("/volume."), objects = disk.Syncs("/objects/");
+      EXPECT_TRUE(fs->Write(Caller(), *file.node, offset, bytes).ok());
+      EXPECT_TRUE(fs->SyncData(*file.node).ok());
+      EXPECT_GT(disk.Syncs("/objects/"), objects);
+      return disk.Syncs("/volume.") - rows;
+    };
+    EXPECT_GT(write(0, std::string(300'000, 'a')), 0u);
+    for (char c = 'b'; c < 'g'; ++c) EXPECT_EQ(write((c - 'a') * 7000, std::string(9000, c)), 0u);
+    EXPECT_GT(write(content.size() - 5, "it has grown"), 0u);
+    EXPECT_EQ(write(10, "overwritten"), 0u);
+    std::mt19937_64 random(0);
+    disk.Cut(image, Disk::Unsynced::kLost, random);
+  }
+  auto left = OpenVolume(GetParam(), image, workspace.base_directory(), 5).value();
+  auto fs = left->OpenBranch("main").value();
+  const Found file = fs->Lookup(Caller(), *fs->Root(), "file").value();
+  std::string found(content.size() + 1, '\0');
+  found.resize(fs->Read(*file.node, 0, found).value());
+  EXPECT_TRUE(found == content);
 }
 
 INSTANTIATE_TEST_SUITE_P(Setups, PowerCutTest, testing::ValuesIn(AllSetups()),

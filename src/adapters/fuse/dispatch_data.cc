@@ -109,13 +109,17 @@ Dispatcher::Answer Dispatcher::Write(Request& request) {
 
 Dispatcher::Answer Dispatcher::Sync(Request& request) {
   if (direct_ != nullptr) AGENTFS_TRY(direct_->SettleForSync(request.inode));
-  AGENTFS_TRY(request.fs().Sync(request.node()));
+  const bool data_only =
+      (request.Arguments<fuse_fsync_in>().fsync_flags & FUSE_FSYNC_FDATASYNC) != 0;
+  AGENTFS_TRY(data_only ? request.fs().SyncData(request.node())
+                        : request.fs().Sync(request.node()));
   return size_t{0};
 }
 
 Dispatcher::Answer Dispatcher::SyncAll(Request& request) {
   if (direct_ != nullptr) direct_->SettleAll();
-  return Sync(request);
+  AGENTFS_TRY(request.fs().Sync(request.node()));
+  return size_t{0};
 }
 
 Dispatcher::Answer Dispatcher::Allocate(Request& request) {

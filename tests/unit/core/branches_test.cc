@@ -38,6 +38,20 @@ TEST_F(BranchesTest, ChangesStayInTheirBranch) {
   ExpectClean();
 }
 
+TEST_F(BranchesTest, LookingIntoANewBranchCommitsOnlyWhatItWasMadeOf) {
+  options_.commit_interval_ms = 60'000;
+  Open();
+  Get(Branch()->WriteFile("file", "of main"));
+  for (const char* name : {"first", "second"}) {
+    Get(volume().CreateBranch(name, "main"));
+    EXPECT_EQ(Get(Branch(name)->ReadFile("file")), "of main");
+  }
+  EXPECT_GT(Get(volume().GetStats()).pending_bytes, 0u);  // the second branch itself
+  Get(volume().CreateSnapshot("main", "snap", "", Durability::kNone));
+  EXPECT_EQ(Get(Snapshot("snap")->ReadFile("file")), "of main");
+  EXPECT_GT(Get(volume().GetStats()).pending_bytes, 0u);
+}
+
 TEST_F(BranchesTest, ASnapshotStaysWhatItWas) {
   for (const bool single_file : {false, true}) {
     options_.single_file = single_file;

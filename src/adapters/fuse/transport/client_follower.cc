@@ -212,7 +212,7 @@ bool ClientFollower::ReleaseLocked(Why why) {
     pause_ =
         now - began_ >= kGoodRun ? kShortPause : std::clamp(2 * pause_, kShortPause, kLongPause);
     not_before_ = now + pause_;
-  } else if (why == Why::kOthers) {
+  } else if (why != Why::kQuiet) {
     not_before_ = now + kShortPause;
   }
   return gate_.Widen();
@@ -249,8 +249,9 @@ bool ClientFollower::LookLocked() {
   }
   const bool handles = (progress & 1) != 0;
   if (rival || handles || RequestsWait()) {
+    const bool slow = handles && !rival;  // its disk is
     // If it does not handle a request it is about to read, now that it may run.
-    return ReleaseLocked(Why::kHeldUp) || !handles;
+    return ReleaseLocked(slow ? Why::kSlow : Why::kHeldUp) || !handles;
   }
   if (++quiet_looks_ >= kQuietLooks) (void)ReleaseLocked(Why::kQuiet);
   return true;

@@ -66,7 +66,7 @@ class ClientFollower {
   static bool IsPossible();
 
  private:
-  enum class Why { kQuiet, kOthers, kHeldUp };
+  enum class Why { kQuiet, kOthers, kSlow, kHeldUp };
 
   bool Begin(Seat& seat, uint32_t client) ABSL_LOCKS_EXCLUDED(mu_);
   bool BeginLocked(Seat& seat, uint32_t client) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
