@@ -85,6 +85,7 @@ class GuardedFs final : public FileSystem {
     return inner_->Seek(node, offset, target);
   }
   Result<void> Sync(Node& node) override { return inner_->Sync(node); }
+  Result<void> SyncData(Node& node) override { return inner_->SyncData(node); }
   Result<int> NewHostFile() override { return inner_->NewHostFile(); }
   void DropHostFile(int file) override { inner_->DropHostFile(file); }
   // Who writes such files has opened them through us.
