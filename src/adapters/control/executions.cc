@@ -116,7 +116,14 @@ Result<ExecutionBegun> Executions::Begin(const ExecutionBegin& begin, const Exec
   run.pid = peer.pid;
   run.connection = peer.connection;
   run.what = CheckpointFor::kExec;
-  AGENTFS_ASSIGN(RunState state, operations_.BeginRun(std::move(run)));
+  AGENTFS_ASSIGN(const RunState state, operations_.BeginRun(std::move(run)));
+  auto begun = Record(begin, peer, state, std::move(start));
+  if (!begun.ok()) operations_.EndRun(peer.connection);
+  return begun;
+}
+
+Result<ExecutionBegun> Executions::Record(const ExecutionBegin& begin, const ExecutionPeer& peer,
+                                          const RunState& state, ExecStart start) {
   start.snapshot = state.checkpoint_number;
   ExecutionBegun begun;
   Live live;

@@ -18,6 +18,7 @@
 namespace agentfs::control {
 
 class Operations;
+struct RunState;
 
 // Who asks for an execution; it lives as long as this connection.
 struct ExecutionPeer {
@@ -62,6 +63,9 @@ class Executions {
   };
 
   Result<void> CheckCwd(const ExecutionRequest& request);
+  // That a run has begun.
+  Result<ExecutionBegun> Record(const ExecutionBegin& begin, const ExecutionPeer& peer,
+                                const RunState& state, ExecStart start) ABSL_LOCKS_EXCLUDED(mu_);
   Result<std::string> KeepPrefix(uint64_t exec) const;
   // Where clients find it; empty: nowhere.
   std::string InnerProgram() ABSL_LOCKS_EXCLUDED(mu_);
