@@ -116,6 +116,8 @@ Result<ExecutionBegun> Executions::Begin(const ExecutionBegin& begin, const Exec
   run.pid = peer.pid;
   run.connection = peer.connection;
   run.what = CheckpointFor::kExec;
+  // Whose point it may be is not known before it is noted.
+  absl::ReaderMutexLock beginning(&points_mu_);
   AGENTFS_ASSIGN(const RunState state, operations_.BeginRun(std::move(run)));
   auto begun = Record(begin, peer, state, std::move(start));
   if (!begun.ok()) operations_.EndRun(peer.connection);
@@ -145,6 +147,7 @@ Result<ExecutionBegun> Executions::Record(const ExecutionBegin& begin, const Exe
 
 // Unless another command is compared with it, too.
 void Executions::DropPoint(const Live& live) {
+  absl::MutexLock dropping(&points_mu_);
   absl::MutexLock lock(&mu_);
   const bool shared = std::any_of(live_.begin(), live_.end(), [&](const auto& other) {
     return other.second.point == live.point;

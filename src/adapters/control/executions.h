@@ -70,10 +70,13 @@ class Executions {
   // Where clients find it; empty: nowhere.
   std::string InnerProgram() ABSL_LOCKS_EXCLUDED(mu_);
   Result<void> AddOperations(const ExecRecord& exec, ExecutionSummary& summary);
-  void DropPoint(const Live& live) ABSL_LOCKS_EXCLUDED(mu_);
+  void DropPoint(const Live& live) ABSL_LOCKS_EXCLUDED(points_mu_, mu_);
 
   Operations& operations_;
   const std::string outputs_;
+  // Shared while a point is found or taken, until it is noted; not while one is dropped. Before
+  // mu_.
+  absl::Mutex points_mu_;
   absl::Mutex mu_;
   std::map<uint64_t, Live> live_ ABSL_GUARDED_BY(mu_);  // by connection
   Fd inner_ ABSL_GUARDED_BY(mu_);                       // process 1 inside
