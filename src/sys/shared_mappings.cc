@@ -71,24 +71,24 @@ struct MappingQuery {
 constexpr unsigned long kQueryMapping = _IOWR('f', 17, MappingQuery);
 constexpr uint64_t kQueryShared = 0x08, kQueryNext = 0x10, kQueryFile = 0x20;
 
-enum class Maps : uint8_t { kNone, kNoMemory, kPerhaps };
+enum class SharedUse : uint8_t { kNone, kNoMemory, kPerhaps };
 
 // Whether a process has a file of the filesystem mapped shared, by its open table of mappings.
 // Perhaps also where the kernel cannot be asked.
-Maps AskMaps(int maps, dev_t device) {
+SharedUse AskMaps(int maps, dev_t device) {
   MappingQuery query;
   query.flags = kQueryShared | kQueryNext | kQueryFile;
   while (::ioctl(maps, kQueryMapping, &query) == 0) {
-    if (query.major == major(device) && query.minor == minor(device)) return Maps::kPerhaps;
+    if (query.major == major(device) && query.minor == minor(device)) return SharedUse::kPerhaps;
     query.address = query.end;
   }
-  if (errno == ESRCH) return Maps::kNoMemory;
-  return errno == ENOENT ? Maps::kNone : Maps::kPerhaps;
+  if (errno == ESRCH) return SharedUse::kNoMemory;
+  return errno == ENOENT ? SharedUse::kNone : SharedUse::kPerhaps;
 }
 
-Maps AskMaps(const std::string& process, dev_t device) {
+SharedUse AskMaps(const std::string& process, dev_t device) {
   auto maps = OpenAt(AT_FDCWD, process + "/maps", O_RDONLY);
-  if (!maps.ok()) return maps.code() == ESRCH ? Maps::kNoMemory : Maps::kNone;
+  if (!maps.ok()) return maps.code() == ESRCH ? SharedUse::kNoMemory : SharedUse::kNone;
   return AskMaps(maps->get(), device);
 }
 
@@ -128,9 +128,9 @@ std::vector<std::string> FindCandidates(dev_t device) {
       continue;
     }
     const std::string directory = "/proc/" + process.first;
-    const Maps maps = AskMaps(directory, device);
-    if (maps == Maps::kPerhaps) candidates.push_back(directory);
-    if (maps == Maps::kNoMemory) found.insert(std::move(process));
+    const SharedUse maps = AskMaps(directory, device);
+    if (maps == SharedUse::kPerhaps) candidates.push_back(directory);
+    if (maps == SharedUse::kNoMemory) found.insert(std::move(process));
   }
   without_memory.Replace(std::move(found));
   return candidates;
