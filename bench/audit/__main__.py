@@ -66,7 +66,6 @@ class Target:
 
     def drain(self):
         self.call("status")
-        os.sync()
 
     def end(self):
         self.run.communicate(b"\n")
