@@ -7,9 +7,16 @@
 
 #include <algorithm>
 
+#include "adapters/control/executions.h"
+#include "agentfs/agent_state.h"
+#include "agentfs/exec_log.h"
+#include "base/clock.h"
 #include "cli/command_line.h"
 #include "cli/open_workspace.h"
+#include "cli/own_program.h"
+#include "exec/execute.h"
 #include "sys/fd.h"
+#include "sys/process_tracker.h"
 
 namespace agentfs::cli {
 namespace {
@@ -34,15 +41,20 @@ std::string ContentOf(const Fd& file) {
   return text;
 }
 
-int RunForStreams(const Context& client, const std::vector<std::string>& arguments,
-                  const Streams& streams) {
+// A command that does not run in servers (it reads the database's file, which would take the locks
+// of this process away) gets a process of its own.
+int RunForStreams(const Context& client, std::vector<std::string> arguments, const Streams& streams,
+                  std::stop_token stop) {
   Context context;
   context.console = std::make_shared<Console>(streams);
   context.identity = client.identity;
   context.directory = client.directory;
   context.live = client.live;
   if (auto status = ParseCommandLine(arguments, context)) return *status;
-  return context.Run();
+  if (context.place == Place::kServer) return context.Run();
+  arguments.insert(arguments.begin(), {"--workspace", client.live->workspace().layout.root});
+  const auto status = RunOwnProgram(arguments, streams, std::move(stop));
+  return status.ok() ? *status : context.Report(status.error());
 }
 
 }  // namespace
@@ -67,7 +79,7 @@ Result<std::shared_ptr<FileSystem>> McpHost::OpenBranch(const std::string& branc
   return std::shared_ptr<FileSystem>(std::move(watched), fs);
 }
 
-mcp::CommandOutput McpHost::Run(const std::vector<std::string>& arguments, std::stop_token) {
+mcp::CommandOutput McpHost::Run(const std::vector<std::string>& arguments, std::stop_token stop) {
   mcp::CommandOutput output;
   output.status = kFailed;
   auto out = MemoryFile("mcp-out"), err = MemoryFile("mcp-err");
@@ -76,11 +88,57 @@ mcp::CommandOutput McpHost::Run(const std::vector<std::string>& arguments, std::
     output.err = "there are no descriptors left";
     return output;
   }
-  output.status =
-      RunForStreams(context_, arguments, Streams{null->get(), out->get(), err->get(), -1});
+  output.status = RunForStreams(context_, arguments,
+                                Streams{null->get(), out->get(), err->get(), -1}, std::move(stop));
   output.out = ContentOf(*out);
   output.err = ContentOf(*err);
   return output;
+}
+
+ExecutionEnvelope McpHost::Execute(const ExecutionRequest& request, std::stop_token stop) {
+  control::LocalExecutionHost host(*context_.live->executions(), context_.live->workspace(),
+                                   context_.identity.uid);
+  ExecutionOptions options;
+  options.stop = std::move(stop);
+  return agentfs::Execute(request, host, options);
+}
+
+// What cannot be noted does not keep a call from happening, as with commands.
+uint64_t McpHost::BeginCall(const mcp::CallRecord& call) {
+  ExecStart start;
+  start.kind = exec_kinds::kMcp;
+  start.command = {call.tool, call.parameters};
+  start.directory = "/";
+  start.branch = call.branch;
+  start.uid = context_.identity.uid;
+  const auto id = BeginExec(context_.live->volume(), start);
+  if (!id.ok()) return 0;
+  OpProcess process;
+  process.exec = *id;
+  process.pid = context_.identity.pid;
+  process.uid = context_.identity.uid;
+  process.comm = "agentfs mcp";
+  ProcessTracker::ActAs(std::make_shared<const OpProcess>(std::move(process)));
+  return *id;
+}
+
+void McpHost::EndCall(const mcp::CallRecord& call) {
+  ProcessTracker::ActAs(nullptr);
+  Volume& volume = context_.live->volume();
+  if (call.is_own_exec && call.exec != 0) {
+    ExecEnd end;
+    end.status = call.error.empty() ? 0 : 1;
+    (void)EndExec(volume, call.exec, end);
+  }
+  ToolCall row;
+  row.name = call.tool;
+  row.parameters = call.parameters;
+  if (!call.result.empty()) row.result = call.result;
+  row.error = call.error;
+  row.started_ns = call.started_ns;
+  row.completed_ns = std::max(call.started_ns, ToNanoseconds(Now()));
+  row.exec = call.exec;
+  (void)RecordToolCall(volume, row);
 }
 
 void McpHost::Settle() { context_.live->Settle(); }

@@ -21,6 +21,9 @@ class McpHost final : public mcp::Host {
   // While the view lives, changes of the branch are events.
   Result<std::shared_ptr<FileSystem>> OpenBranch(const std::string& branch) override;
   mcp::CommandOutput Run(const std::vector<std::string>& arguments, std::stop_token stop) override;
+  ExecutionEnvelope Execute(const ExecutionRequest& request, std::stop_token stop) override;
+  uint64_t BeginCall(const mcp::CallRecord& call) override;
+  void EndCall(const mcp::CallRecord& call) override;
   void Settle() override;
   void Publish() override;
 

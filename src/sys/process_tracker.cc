@@ -25,6 +25,8 @@ constexpr int kMaxAncestors = 1000;
 // longer.
 constexpr int64_t kSurelySameNs = 50'000;
 
+thread_local std::shared_ptr<const OpProcess> acting_process;
+
 int64_t Monotonic() {
   timespec now{};
   ::clock_gettime(CLOCK_MONOTONIC, &now);
@@ -120,8 +122,13 @@ bool ProcessTracker::IsStill(Known& known, int64_t now) const {
   return true;
 }
 
+void ProcessTracker::ActAs(std::shared_ptr<const OpProcess> process) {
+  acting_process = std::move(process);
+}
+
 std::shared_ptr<const OpProcess> ProcessTracker::Identify(const Caller& caller,
                                                           std::string_view branch, NodeId node) {
+  if (acting_process) return acting_process;
   if (caller.pid == 0) return caller.written_back ? WriterOf(branch, node) : self_;
   const int64_t now = Monotonic();
   Shard& shard = shards_[caller.pid % kShards];

@@ -31,6 +31,10 @@ class ProcessTracker final : public ProcessSource {
   std::shared_ptr<const OpProcess> Identify(const Caller& caller, std::string_view branch,
                                             NodeId node) override;
 
+  // From now on what this thread asks for, for whomever, is done by this process; null: by the
+  // caller again. For sessions in the server, each call of which is an exec.
+  static void ActAs(std::shared_ptr<const OpProcess> process);
+
   // What runs below the process `client`, in a namespace of its own, belongs to the exec. If one
   // process has several, the one whose id is in AGENTFS_EXEC of what the client started.
   struct Exec {

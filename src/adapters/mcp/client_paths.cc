@@ -3,6 +3,7 @@
 
 #include <cctype>
 #include <filesystem>
+#include <optional>
 
 #include "agentfs/path.h"
 
@@ -18,6 +19,18 @@ bool LiesWithin(std::string_view path, std::string_view prefix) {
 bool HostHas(const std::string& path) {
   std::error_code ignored;
   return std::filesystem::exists(std::filesystem::symlink_status(path, ignored));
+}
+
+// The rest of a path that leads through the directory under another name (a link on the host).
+std::optional<std::string> RestBelow(const std::string& normal, const std::string& directory) {
+  for (size_t end = 0; end != std::string::npos;) {
+    end = normal.find('/', end + 1);
+    std::error_code failed;
+    if (std::filesystem::equivalent(normal.substr(0, end), directory, failed)) {
+      return end == std::string::npos ? "/" : normal.substr(end);
+    }
+  }
+  return std::nullopt;
 }
 
 bool IsPlainInUri(char c) {
@@ -76,6 +89,7 @@ Result<std::string> ClientPaths::ToView(const Files& files, std::string_view pat
   if (!path.starts_with("/")) return normal;
   const std::string first(normal.substr(0, normal.find('/', 1)));
   if (HostHas(first) && !files.Resolve(first, FollowLinks::kNo).ok()) {
+    if (auto rest = RestBelow(normal, directory_)) return *rest;
     return Error(EACCES, "Access denied - path outside allowed directories: " + normal +
                              " not in " + directory_);
   }

@@ -18,9 +18,10 @@ class ClientPaths {
   explicit ClientPaths(std::string directory);
 
   const std::string& directory() const { return directory_; }
-  // The path in the view: of a path below the directory, of one from the workspace's root, of a
-  // relative one. EACCES: it begins with a directory that the host has and the workspace has not,
-  // so that it is meant to be outside. EINVAL, ENAMETOOLONG. Whether it exists is not asked.
+  // The path in the view: of a path below the directory, also through links on the host that lead
+  // to it, of one from the workspace's root, of a relative one. EACCES: it begins with a directory
+  // that the host has and the workspace has not, so that it is meant to be outside. EINVAL,
+  // ENAMETOOLONG. Whether it exists is not asked.
   Result<std::string> ToView(const Files& files, std::string_view path) const;
   // What clients call a path of the view.
   std::string ToClient(std::string_view view_path) const;

@@ -125,6 +125,15 @@ class ConfinedView final : public FileSystem {
   }
   Result<void> Sync(Node& node) override { return view_->Sync(node); }
   Result<FsStats> StatFs() override { return view_->StatFs(); }
+  void NoteDenied(const Caller& caller, const DeniedOp& denied) override {
+    view_->NoteDenied(caller, denied);
+  }
+  uint64_t NoteOpened(const Caller& caller, Node& node) override {
+    return view_->NoteOpened(caller, node);
+  }
+  void NoteClosed(uint64_t token, uint64_t bytes_read, uint64_t bytes) override {
+    view_->NoteClosed(token, bytes_read, bytes);
+  }
   void AddObserver(ChangeObserver& observer) override { view_->AddObserver(observer); }
   void RemoveObserver(ChangeObserver& observer) override { view_->RemoveObserver(observer); }
   bool ObserversHearAll() const override { return view_->ObserversHearAll(); }

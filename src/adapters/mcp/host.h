@@ -3,6 +3,7 @@
 // What the protocol server asks of the process that it is in.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <stop_token>
 #include <string>
@@ -11,6 +12,8 @@
 #include "agentfs/filesystem.h"
 #include "agentfs/result.h"
 #include "agentfs/types.h"
+#include "exec/envelope.h"
+#include "exec/request.h"
 
 namespace agentfs::mcp {
 
@@ -18,6 +21,17 @@ namespace agentfs::mcp {
 struct CommandOutput {
   int status = 0;
   std::string out, err;
+};
+
+// A call of a tool, for those who ask later what was done.
+struct CallRecord {
+  std::string tool, branch;
+  std::string parameters;   // JSON, with long texts cut
+  std::string result;       // the same; empty: it failed
+  std::string error;        // empty: it succeeded
+  int64_t started_ns = 0;   // since 1970
+  uint64_t exec = 0;        // that it is; 0: it is none
+  bool is_own_exec = true;  // of BeginCall; else somebody else has begun and ended it
 };
 
 // Thread-safe.
@@ -34,6 +48,13 @@ class Host {
   // Runs a command line (`agentfs` not among the arguments) on the workspace. One that takes long
   // ends when `stop` is triggered.
   virtual CommandOutput Run(const std::vector<std::string>& arguments, std::stop_token stop) = 0;
+  // Runs a command in a sandbox; `stop` ends it.
+  virtual ExecutionEnvelope Execute(const ExecutionRequest& request, std::stop_token stop) = 0;
+  // A call begins, and ends on the same thread: the exec that it is, to which what is done
+  // meanwhile belongs; 0: it could not be noted.
+  virtual uint64_t BeginCall(const CallRecord& call) = 0;
+  // It has ended.
+  virtual void EndCall(const CallRecord& call) = 0;
   // What programs have written through mounts is in the views when this returns.
   virtual void Settle() = 0;
   // What was changed in views shows in the mounts when this returns.

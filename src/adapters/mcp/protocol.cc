@@ -22,6 +22,34 @@ Incoming Wrong(int code, std::string problem) {
   return message;
 }
 
+constexpr size_t kMaxKeptText = 4096;
+constexpr size_t kMaxKeptItems = 100;
+constexpr int kMaxKeptDepth = 8;
+
+std::string ShortenedText(const std::string& text) {
+  if (text.size() <= kMaxKeptText) return text;
+  size_t end = kMaxKeptText;
+  while (end > 0 && (text[end] & 0xc0) == 0x80) --end;  // between two characters
+  return text.substr(0, end) + "... (" + std::to_string(text.size()) + " bytes)";
+}
+
+Json Shortened(const Json& value, int depth) {
+  if (value.is_string()) return ShortenedText(value.get_ref<const std::string&>());
+  if (!value.is_structured()) return value;
+  if (depth >= kMaxKeptDepth) return "...";
+  Json out = value.is_array() ? Json::array() : Json::object();
+  size_t items = 0;
+  for (const auto& [name, each] : value.items()) {
+    if (++items > kMaxKeptItems) break;
+    if (value.is_array()) {
+      out.push_back(Shortened(each, depth + 1));
+    } else {
+      out[ShortenedText(name)] = Shortened(each, depth + 1);
+    }
+  }
+  return out;
+}
+
 bool IsId(const Json& id) { return id.is_string() || id.is_number(); }
 
 Incoming ReadRequest(Json& object) {
@@ -86,6 +114,8 @@ IncomingLine ParseLine(std::string_view line) {
 std::string ToText(const Json& document) {
   return document.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
+
+std::string ToShortText(const Json& document) { return ToText(Shortened(document, 0)); }
 
 std::string ReplyText(std::string_view id, std::string_view result) {
   std::string text;

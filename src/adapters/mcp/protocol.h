@@ -48,6 +48,9 @@ IncomingLine ParseLine(std::string_view line);
 // Names are bytes and JSON is UTF-8: what is none becomes U+FFFD. Never throws but for memory.
 std::string ToText(const nlohmann::ordered_json& document);
 
+// The same for the record: texts of more than 4 KiB and lists of more than 100 are cut.
+std::string ToShortText(const nlohmann::ordered_json& document);
+
 // `id` is JSON text, and so is `result`.
 std::string ReplyText(std::string_view id, std::string_view result);
 std::string ErrorText(std::string_view id, int code, std::string_view message);

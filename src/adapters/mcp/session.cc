@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "adapters/mcp/resources.h"
+#include "base/clock.h"
 
 namespace agentfs::mcp {
 namespace {
@@ -226,18 +227,44 @@ std::string Session::ToolReply(Call& call) {
   const Json none = Json::object();
   const auto given = params.find("arguments");
   const Json& arguments = given == params.end() || given->is_null() ? none : *given;
-  if (auto checked = CheckArguments(*call.tool, arguments); !checked.ok()) {
-    return ReplyText(call.message.id, ToText(ErrorResult(checked.error())));
+  CallRecord record;
+  record.tool = call.tool->name;
+  record.branch = call.branch->name;
+  record.parameters = ToShortText(arguments);
+  record.started_ns = ToNanoseconds(Now());
+  record.is_own_exec = !call.tool->is_exec;
+  if (record.is_own_exec) record.exec = host_.BeginCall(record);
+  const auto result = RunTool(call, arguments, record);
+  if (result.ok()) {
+    // What is in both is kept once.
+    const auto structured = result->find("structuredContent");
+    record.result = ToShortText(structured == result->end() ? *result : *structured);
+    if (result->value("isError", false)) record.error = "it did not run";
+  } else {
+    record.error = result.error().message();
   }
+  host_.EndCall(record);
+  return ReplyText(call.message.id, ToText(result.ok() ? *result : ErrorResult(result.error())));
+}
+
+Result<Json> Session::RunTool(Call& call, const Json& arguments, CallRecord& record) {
+  AGENTFS_TRY(CheckArguments(*call.tool, arguments));
   ToolCall tool_call{host_, paths_, *call.branch, arguments, call.stop.get_token(), call.progress};
   host_.Settle();
-  const auto result = call.tool->run(tool_call);
+  auto result = [&]() -> Result<Json> {
+    try {
+      return call.tool->run(tool_call);
+    } catch (const std::exception& error) {  // of a library, or for want of memory
+      return Error(EIO, error.what());
+    }
+  }();
   if (call.tool->effect == Tool::Effect::kChanges) host_.Publish();
+  if (tool_call.exec != 0) record.exec = tool_call.exec;
   if (tool_call.switched_to) {
     absl::MutexLock lock(&mu_);
     branch_ = std::move(tool_call.switched_to);
   }
-  return ReplyText(call.message.id, ToText(result.ok() ? *result : ErrorResult(result.error())));
+  return result;
 }
 
 std::string Session::ResourceReply(Call& call) {

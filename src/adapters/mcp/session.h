@@ -7,6 +7,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <stop_token>
 #include <string>
@@ -51,6 +52,8 @@ class Session {
   void StartCall(Incoming message, const Tool* tool, const Reply& reply);
   void RunCall(Call& call);
   std::string ToolReply(Call& call);
+  Result<nlohmann::ordered_json> RunTool(Call& call, const nlohmann::ordered_json& arguments,
+                                         CallRecord& record);
   std::string ResourceReply(Call& call);
   void FinishCall(Call& call, std::string text);
   void WaitForCalls();

@@ -35,6 +35,9 @@ struct ToolCall {
   // Set by the tool that changes the session's branch.
   std::shared_ptr<const BranchView> switched_to = nullptr;
 
+  // Set by the tool that is an exec in its own right; 0: the call itself is one.
+  uint64_t exec = 0;
+
   const Files& files() const { return branch.files; }
   // The argument as a path of the view.
   Result<std::string> PathArgument(std::string_view name) const;
@@ -51,6 +54,7 @@ struct Tool {
   ToolFunction run;
   Effect effect;
   Duration duration;
+  bool is_exec = false;  // what it does is recorded as an exec by itself
 };
 
 const Tool* FindTool(std::string_view name);

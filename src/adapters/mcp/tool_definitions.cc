@@ -133,6 +133,28 @@ constexpr std::array kDefinitions = {
                    "overwrite":{"type":"boolean","default":false,
                    "description":"Replace what is at the destination"}})",
                R"(["source","destination"])", Hint::kEdits},
+    Definition{
+        "exec", "Run a Command",
+        "Run a command in a sandbox on the session's branch, as the workspace's policy allows: "
+        "'command' is text for a shell, 'argv' the words of a command, one of them is needed. "
+        "Gives its output, exit code and the files that it has changed; 'undo' takes these "
+        "back. Where a person has to approve it first, the answer says so.",
+        R"({"command":{"type":"string","description":"Text for /bin/sh"},
+                   "argv":{"type":"array","items":{"type":"string"},
+                     "description":"The words of the command, instead of text"},
+                   "cwd":{"type":"string","description":"Where; default: the workspace's root"},
+                   "read_only":{"type":"boolean","default":false,
+                     "description":"Nothing can be written"},
+                   "checkpoint":{"type":"string","enum":["auto","always","never"],
+                     "default":"auto","description":"Whether there is a way back"},
+                   "timeout_ms":{"type":"integer","minimum":0,
+                     "description":"End it after so long; default: never"},
+                   "environment":{"type":"array","items":{"type":"string"},
+                     "description":"NAME=value, besides what there is"},
+                   "stdin":{"type":"string","description":"Its input"},
+                   "network":{"type":"boolean","default":true},
+                   "label":{"type":"string","description":"A word for it in the history"},)",
+        "[]", Hint::kRuns, Output::kDocument},
     Definition{"snapshot", "Snapshot",
                "Keep what the branch is now, under a name; costs nothing, whatever its size. "
                "'restore' brings it back.",
@@ -178,6 +200,15 @@ constexpr std::array kDefinitions = {
                    "limit":{"type":"integer","minimum":1,"default":100,
                    "description":"At most so many"},)",
                "[]", Hint::kReads, Output::kDocument},
+    Definition{
+        "query", "Query",
+        "Ask about the workspace in SQL (SQLite): one statement that only reads. Views: files, "
+        "changes, ops (what was done to files), execs (commands and calls), tool_calls, kv, "
+        "paths, programs. At most ten seconds.",
+        R"({"sql":{"type":"string","description":"One SELECT"},
+                   "limit":{"type":"integer","minimum":1,"default":1000,
+                   "description":"At most so many rows"}})",
+        R"(["sql"])", Hint::kReads, Output::kDocument},
 };
 
 Json Annotations(Hint hint) {

@@ -31,6 +31,7 @@ constexpr std::array kTools = {
     Tool{"list_allowed_directories", ListAllowedDirectories, Effect::kReads, Duration::kShort},
     Tool{"delete_file", DeleteFile, Effect::kChanges, Duration::kShort},
     Tool{"copy_file", CopyFile, Effect::kChanges, Duration::kShort},
+    Tool{"exec", ExecCommand, Effect::kChanges, Duration::kLong, true},
     Tool{"snapshot", TakeSnapshot, Effect::kChanges, Duration::kShort},
     Tool{"restore", RestoreBranch, Effect::kChanges, Duration::kShort},
     Tool{"undo", UndoLast, Effect::kChanges, Duration::kShort},
@@ -39,6 +40,7 @@ constexpr std::array kTools = {
     Tool{"branch_list", ListBranches, Effect::kReads, Duration::kShort},
     Tool{"branch_switch", SwitchBranch, Effect::kReads, Duration::kShort},
     Tool{"history", ShowHistory, Effect::kReads, Duration::kShort},
+    Tool{"query", QueryWorkspace, Effect::kReads, Duration::kLong},
 };
 
 const std::map<std::string, const Json*, std::less<>>& InputSchemas() {

@@ -28,12 +28,15 @@ Result<nlohmann::ordered_json> ListAllowedDirectories(ToolCall& call);
 // tree_tools.cc
 Result<nlohmann::ordered_json> DirectoryTree(ToolCall& call);
 Result<nlohmann::ordered_json> SearchFiles(ToolCall& call);
+// exec_tool.cc
+Result<nlohmann::ordered_json> ExecCommand(ToolCall& call);
 // workspace_tools.cc
 Result<nlohmann::ordered_json> TakeSnapshot(ToolCall& call);
 Result<nlohmann::ordered_json> RestoreBranch(ToolCall& call);
 Result<nlohmann::ordered_json> UndoLast(ToolCall& call);
 Result<nlohmann::ordered_json> ShowDiff(ToolCall& call);
 Result<nlohmann::ordered_json> ShowHistory(ToolCall& call);
+Result<nlohmann::ordered_json> QueryWorkspace(ToolCall& call);
 Result<nlohmann::ordered_json> CreateBranch(ToolCall& call);
 Result<nlohmann::ordered_json> ListBranches(ToolCall& call);
 Result<nlohmann::ordered_json> SwitchBranch(ToolCall& call);

@@ -121,6 +121,13 @@ Result<Json> ShowHistory(ToolCall& call) {
   return DocumentResult({{"events", std::move(events)}});
 }
 
+Result<Json> QueryWorkspace(ToolCall& call) {
+  const uint64_t limit = call.arguments.value("limit", uint64_t{1000});
+  AGENTFS_ASSIGN(Json rows, RunForJson(call, {"sql", "--limit=" + std::to_string(limit), "--",
+                                              call.arguments.at("sql").get<std::string>()}));
+  return DocumentResult({{"rows", std::move(rows)}});
+}
+
 Result<Json> CreateBranch(ToolCall& call) {
   AGENTFS_ASSIGN(std::string name, RefArgument(call.arguments, "name"));
   AGENTFS_ASSIGN(std::string from, RefArgument(call.arguments, "from"));

@@ -92,7 +92,6 @@ async function workspaceTools(client) {
   assert.match(diff.patch, /^diff --git a\/src\/a.txt/);
   await call(client, "restore", { ref: "one" });
   assert.equal((await call(client, "diff", { from: "one" })).changes.length, 0);
-  await refused(client, "undo", {}, /nothing/);
   await call(client, "branch_create", { name: "side" });
   await call(client, "branch_switch", { name: "side" });
   await text(client, "write_file", { path: "/new.txt", content: "side" });
@@ -101,6 +100,41 @@ async function workspaceTools(client) {
   await call(client, "branch_switch", { name: "main" });
   assert.equal(await text(client, "read_text_file", { path: "/new.txt" }), "ä\nc\n");
   assert.ok((await call(client, "history")).events.length >= 1);
+}
+
+async function commands(client) {
+  const told = [];
+  const done = await call(client, "exec",
+    { command: "echo hello; cat README.md >&2; echo x > by-command; sleep 1; exit 3" },
+    { onprogress: (each) => told.push(each.progress) });
+  assert.equal(done.result.stdout, "hello\n");
+  assert.equal(done.result.stderr, "# project\n");
+  assert.equal(done.result.exit_code, 3);
+  assert.deepEqual(done.result.changed_files.map((file) => file.path), ["/by-command"]);
+  assert.ok(told.length > 0 && told.every((value, i) => i === 0 || value > told[i - 1]), `${told}`);
+  assert.equal(await text(client, "read_text_file", { path: "/by-command" }), "x\n");
+  await call(client, "undo");
+  await refused(client, "read_text_file", { path: "/by-command" }, /ENOENT/);
+  const words = await call(client, "exec", { argv: ["pwd"], cwd: "/src", read_only: true });
+  assert.equal(words.result.stdout, `${workspace}/src\n`);
+  await refused(client, "exec", {}, /invalid_command/);
+  // A command that is cancelled ends, and nobody waits for it.
+  const stop = new AbortController();
+  const endless = result(client, "exec", { command: "touch started; sleep 1000" }, { signal: stop.signal });
+  while ((await result(client, "get_file_info", { path: "/started" })).isError) {
+    await new Promise((done) => setTimeout(done, 20));
+  }
+  stop.abort("enough");
+  await assert.rejects(endless);
+}
+
+async function queries(client) {
+  const { rows } = await call(client, "query",
+    { sql: "SELECT name, error FROM tool_calls WHERE name = 'write_file' ORDER BY id LIMIT 1" });
+  assert.equal(rows[0].name, "write_file");
+  const execs = await call(client, "query", { sql: "SELECT count(*) AS n FROM execs WHERE kind = 'mcp'" });
+  assert.ok(execs.rows[0].n > 20);
+  await refused(client, "query", { sql: "DELETE FROM execs" }, /./);
 }
 
 async function resources(client) {
@@ -131,6 +165,8 @@ await readingTools(client);
 await listingTools(client);
 await changingTools(client);
 await workspaceTools(client);
+await commands(client);
+await queries(client);
 await resources(client);
 await severalClients(client);
 await client.ping();

@@ -2,6 +2,7 @@
 #include "adapters/mcp/client_paths.h"
 
 #include "mcp_rig.h"
+#include "scratch.h"
 
 namespace agentfs::mcp {
 namespace {
@@ -26,6 +27,17 @@ TEST_F(ClientPathsTest, APathOfTheHostIsOutside) {
   EXPECT_EQ(ToView("/home/me/project/../../../etc/passwd").code(), EACCES);
   ASSERT_TRUE(files().CreateDirectory("/etc").ok());
   EXPECT_EQ(ToView("/etc/passwd").value(), "/etc/passwd");  // the workspace's own
+}
+
+TEST_F(ClientPathsTest, ALinkOnTheHostToTheWorkspaceWillDo) {
+  const Scratch scratch;
+  const std::string real = scratch / "real", link = scratch / "link";
+  MakeHostDirectory(real);
+  MakeHostLink("real", link);
+  const ClientPaths paths(real);
+  EXPECT_EQ(paths.ToView(files(), link + "/a/b").value(), "/a/b");
+  EXPECT_EQ(paths.ToView(files(), link).value(), "/");
+  EXPECT_EQ(paths.ToView(files(), scratch / "other").code(), EACCES);
 }
 
 TEST_F(ClientPathsTest, ANeighbourWithTheSameBeginningIsNotInside) {

@@ -30,6 +30,41 @@ void FakeHost::Answer(CommandOutput output) {
   answer_ = std::move(output);
 }
 
+// Says its own text, and has changed a file; without a command it did not run.
+ExecutionEnvelope FakeHost::Execute(const ExecutionRequest& request, std::stop_token) {
+  absl::MutexLock lock(&mu_);
+  request_ = request;
+  ExecutionEnvelope envelope;
+  envelope.request = request;
+  if (!request.shell) {
+    envelope.error = ExecutionFailure{"invalid_command", "no command", "say one", EINVAL};
+    return envelope;
+  }
+  envelope.result.emplace();
+  envelope.result->exec = 42;
+  envelope.result->exit_code = 3;
+  envelope.result->out = {*request.shell, request.shell->size(), false};
+  envelope.result->err = {"oops\n", 5, false};
+  envelope.result->changed_files = {{"/made", ChangedFile::Kind::kAdded, "", {}, 1}};
+  envelope.result->changed_files_total = 1;
+  return envelope;
+}
+
+ExecutionRequest FakeHost::LastRequest() {
+  absl::MutexLock lock(&mu_);
+  return request_;
+}
+
+void FakeHost::EndCall(const CallRecord& call) {
+  absl::MutexLock lock(&mu_);
+  calls_.push_back(call);
+}
+
+std::vector<CallRecord> FakeHost::Calls() {
+  absl::MutexLock lock(&mu_);
+  return calls_;
+}
+
 McpTest::McpTest() {
   auto store = OpenMemoryStore(VolumeSchema());
   volume_ = std::move(Volume::Open(std::move(store).value(), nullptr, nullptr, {})).value();

@@ -33,11 +33,16 @@ class FakeHost : public Host {
     return volume_.OpenBranch(branch);
   }
   CommandOutput Run(const std::vector<std::string>& arguments, std::stop_token stop) override;
+  ExecutionEnvelope Execute(const ExecutionRequest& request, std::stop_token stop) override;
+  uint64_t BeginCall(const CallRecord&) override { return 7; }
+  void EndCall(const CallRecord& call) override;
   void Settle() override {}
   void Publish() override { ++published; }
 
   std::vector<std::string> LastCommand();
   void Answer(CommandOutput output);
+  std::vector<CallRecord> Calls();
+  ExecutionRequest LastRequest();
 
   std::atomic<int> published = 0;
   std::atomic<bool> hangs = false;
@@ -47,6 +52,8 @@ class FakeHost : public Host {
   Volume& volume_;
   absl::Mutex mu_;
   std::vector<std::string> last_ ABSL_GUARDED_BY(mu_);
+  ExecutionRequest request_ ABSL_GUARDED_BY(mu_);
+  std::vector<CallRecord> calls_ ABSL_GUARDED_BY(mu_);
   CommandOutput answer_ ABSL_GUARDED_BY(mu_) = {0, "{}", ""};
 };
 

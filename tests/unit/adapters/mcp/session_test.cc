@@ -142,6 +142,22 @@ TEST_F(SessionTest, ProgressIsToldToWhoAskedForIt) {
   EXPECT_EQ(told["params"]["progress"], 5);
 }
 
+TEST_F(SessionTest, EachCallIsRecordedWithLongTextsCut) {
+  Text("write_file", {{"path", "/f"}, {"content", std::string(100'000, 'x')}});
+  Failure("read_text_file", {{"path", "/none"}});
+  const auto calls = host_->Calls();
+  ASSERT_EQ(calls.size(), 2u);
+  EXPECT_EQ(calls[0].tool, "write_file");
+  EXPECT_EQ(calls[0].branch, "main");
+  EXPECT_EQ(calls[0].exec, 7u);
+  EXPECT_EQ(Json::parse(calls[0].parameters)["path"], "/f");
+  EXPECT_LT(calls[0].parameters.size(), 5000u);
+  EXPECT_EQ(Json::parse(calls[0].result)["content"], "Successfully wrote to /f");
+  EXPECT_EQ(calls[0].error, "");
+  EXPECT_NE(calls[1].error.find("ENOENT"), std::string::npos);
+  EXPECT_EQ(calls[1].result, "");
+}
+
 TEST_F(SessionTest, ResourcesAreTheFilesPageByPage) {
   constexpr int kFiles = 1203;
   ASSERT_TRUE(files().CreateDirectories("/d/.git").ok());

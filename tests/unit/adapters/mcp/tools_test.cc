@@ -209,7 +209,32 @@ TEST_F(ToolsTest, WorkspaceToolsAreCommandLines) {
   Call("snapshot", {{"message", "--x"}});
   EXPECT_THAT(host_->LastCommand(), ElementsAre("--json", "--quiet", "snapshot", "create",
                                                 "--branch=main", "--message=--x"));
+  Call("query", {{"sql", "--x\nSELECT 1"}, {"limit", 5}});
+  EXPECT_THAT(host_->LastCommand(),
+              ElementsAre("--json", "--quiet", "sql", "--limit=5", "--", "--x\nSELECT 1"));
   EXPECT_THAT(Failure("restore", {{"ref", "--branch=x"}}), HasSubstr("is no branch"));
+}
+
+TEST_F(ToolsTest, ACommandsOutputStatusAndChangesAreTold) {
+  const Json result = Call("exec", {{"command", "echo"},
+                                    {"cwd", "/home/me/project/src"},
+                                    {"read_only", true},
+                                    {"timeout_ms", 5000},
+                                    {"environment", {"A=b"}},
+                                    {"network", false}});
+  EXPECT_FALSE(result.contains("isError")) << result;
+  EXPECT_EQ(result["content"][0]["text"],
+            "echo\n[stderr]\noops\n[exit code 3]\n[changed files]\nA /made\n");
+  EXPECT_EQ(result["structuredContent"]["result"]["exit_code"], 3);
+  const ExecutionRequest request = host_->LastRequest();
+  EXPECT_EQ(request.cwd, "/src");
+  EXPECT_EQ(request.branch, "main");
+  EXPECT_TRUE(request.read_only);
+  EXPECT_FALSE(request.rules.network);
+  EXPECT_EQ(request.timeout_ms, 5000);
+  EXPECT_THAT(request.environment, ElementsAre("A=b"));
+  EXPECT_EQ(host_->Calls().back().exec, 42u);
+  EXPECT_EQ(Failure("exec"), "invalid_command: no command\nsay one");
 }
 
 TEST_F(ToolsTest, AFailedCommandSaysWhyAndWhatToDo) {
