@@ -31,23 +31,19 @@ std::optional<std::string> GuardedFs::PathNow(Node& node) {
   return PathIn(*named->parent, named->name);
 }
 
-Result<void> GuardedFs::CheckName(const Caller& caller, OpKind kind, Node& parent,
-                                  std::string_view name, PathAccess access) {
+Result<void> GuardedFs::CheckName(Node& parent, std::string_view name, PathAccess access) {
   const auto rules = rules_->Get();
   if (!rules) return Ok();
   const auto path = PathIn(parent, name);
   if (!path || rules->Allows(*path, access)) return Ok();
-  inner_->NoteDenied(caller, {.kind = kind, .error = EACCES, .node = parent.id(), .name = name});
   return Error(EACCES);
 }
 
-Result<void> GuardedFs::CheckNode(const Caller& caller, OpKind kind, Node& node,
-                                  PathAccess access) {
+Result<void> GuardedFs::CheckNode(Node& node, PathAccess access) {
   const auto rules = rules_->Get();
   if (!rules) return Ok();
   const auto path = PathNow(node);
   if (path ? rules->Allows(*path, access) : !WasDenied(node.id())) return Ok();
-  inner_->NoteDenied(caller, {.kind = kind, .error = EACCES, .node = node.id()});
   return Error(EACCES);
 }
 
@@ -66,7 +62,7 @@ bool GuardedFs::WasDenied(NodeId node) const {
 Result<Found> GuardedFs::Lookup(const Caller& caller, Node& parent, std::string_view name) {
   const auto rules = rules_->Get();
   if (!rules || IsHere(name)) return inner_->Lookup(caller, parent, name);
-  AGENTFS_TRY(CheckNode(caller, OpKind::kRead, parent, PathAccess::kRead));
+  AGENTFS_TRY(CheckNode(parent, PathAccess::kRead));
   AGENTFS_ASSIGN(Found found, inner_->Lookup(caller, parent, name));
   const auto path = PathIn(parent, name);
   if (path && !rules->Allows(*path, PathAccess::kRead)) Remember(found.node->id());
@@ -75,89 +71,82 @@ Result<Found> GuardedFs::Lookup(const Caller& caller, Node& parent, std::string_
 
 Result<Found> GuardedFs::Create(const Caller& caller, Node& parent, std::string_view name,
                                 uint32_t mode) {
-  AGENTFS_TRY(CheckName(caller, OpKind::kCreate, parent, name, PathAccess::kWrite));
+  AGENTFS_TRY(CheckName(parent, name, PathAccess::kWrite));
   return inner_->Create(caller, parent, name, mode);
 }
 
 Result<Found> GuardedFs::MakeDirectory(const Caller& caller, Node& parent, std::string_view name,
                                        uint32_t mode) {
-  AGENTFS_TRY(CheckName(caller, OpKind::kMkdir, parent, name, PathAccess::kWrite));
+  AGENTFS_TRY(CheckName(parent, name, PathAccess::kWrite));
   return inner_->MakeDirectory(caller, parent, name, mode);
 }
 
 Result<Found> GuardedFs::MakeNode(const Caller& caller, Node& parent, std::string_view name,
                                   uint32_t mode, uint64_t rdev) {
-  const OpKind kind = S_ISREG(mode) ? OpKind::kCreate : OpKind::kMknod;
-  AGENTFS_TRY(CheckName(caller, kind, parent, name, PathAccess::kWrite));
+  AGENTFS_TRY(CheckName(parent, name, PathAccess::kWrite));
   return inner_->MakeNode(caller, parent, name, mode, rdev);
 }
 
 Result<Found> GuardedFs::MakeSymlink(const Caller& caller, Node& parent, std::string_view name,
                                      std::string_view target) {
-  AGENTFS_TRY(CheckName(caller, OpKind::kSymlink, parent, name, PathAccess::kWrite));
+  AGENTFS_TRY(CheckName(parent, name, PathAccess::kWrite));
   return inner_->MakeSymlink(caller, parent, name, target);
 }
 
 Result<Found> GuardedFs::CreateUnnamed(const Caller& caller, Node& parent, uint32_t mode) {
-  AGENTFS_TRY(CheckNode(caller, OpKind::kCreate, parent, PathAccess::kWrite));
+  AGENTFS_TRY(CheckNode(parent, PathAccess::kWrite));
   return inner_->CreateUnnamed(caller, parent, mode);
 }
 
 // A second name would be one that the rules do not mean.
 Result<Attr> GuardedFs::Link(const Caller& caller, Node& node, Node& parent,
                              std::string_view name) {
-  AGENTFS_TRY(CheckNode(caller, OpKind::kLink, node, PathAccess::kWrite));
-  AGENTFS_TRY(CheckName(caller, OpKind::kLink, parent, name, PathAccess::kWrite));
+  AGENTFS_TRY(CheckNode(node, PathAccess::kWrite));
+  AGENTFS_TRY(CheckName(parent, name, PathAccess::kWrite));
   return inner_->Link(caller, node, parent, name);
 }
 
 Result<void> GuardedFs::Unlink(const Caller& caller, Node& parent, std::string_view name) {
-  AGENTFS_TRY(CheckName(caller, OpKind::kUnlink, parent, name, PathAccess::kWrite));
+  AGENTFS_TRY(CheckName(parent, name, PathAccess::kWrite));
   return inner_->Unlink(caller, parent, name);
 }
 
 Result<void> GuardedFs::RemoveDirectory(const Caller& caller, Node& parent, std::string_view name) {
-  AGENTFS_TRY(CheckName(caller, OpKind::kRmdir, parent, name, PathAccess::kWrite));
+  AGENTFS_TRY(CheckName(parent, name, PathAccess::kWrite));
   return inner_->RemoveDirectory(caller, parent, name);
 }
 
 // What a file is called decides about it alone; a directory takes along what is beneath it.
-Result<void> GuardedFs::CheckMove(const Caller& caller, Node& parent, std::string_view name,
-                                  Node& new_parent, std::string_view new_name) {
+Result<void> GuardedFs::CheckMove(Node& parent, std::string_view name, Node& new_parent,
+                                  std::string_view new_name) {
   const auto rules = rules_->Get();
   if (!rules) return Ok();
   const auto from = PathIn(parent, name), to = PathIn(new_parent, new_name);
   if (!from || !to || rules->SameBeneath(*from, *to)) return Ok();
   const Result<Found> moved = inner_->Lookup(Caller{}, parent, name);
   if (!moved.ok() || !S_ISDIR(moved->attr.mode)) return Ok();
-  inner_->NoteDenied(caller, {.kind = OpKind::kRename,
-                              .error = EACCES,
-                              .node = parent.id(),
-                              .name = name,
-                              .node2 = new_parent.id(),
-                              .name2 = new_name});
   return Error(EACCES);
 }
 
 Result<void> GuardedFs::Rename(const Caller& caller, Node& parent, std::string_view name,
                                Node& new_parent, std::string_view new_name, RenameMode mode) {
-  AGENTFS_TRY(CheckName(caller, OpKind::kRename, parent, name, PathAccess::kWrite));
-  AGENTFS_TRY(CheckName(caller, OpKind::kRename, new_parent, new_name, PathAccess::kWrite));
-  AGENTFS_TRY(CheckMove(caller, parent, name, new_parent, new_name));
+  AGENTFS_TRY(CheckName(parent, name, PathAccess::kWrite));
+  AGENTFS_TRY(CheckName(new_parent, new_name, PathAccess::kWrite));
+  AGENTFS_TRY(CheckMove(parent, name, new_parent, new_name));
   if (mode == RenameMode::kExchange) {
-    AGENTFS_TRY(CheckMove(caller, new_parent, new_name, parent, name));
+    AGENTFS_TRY(CheckMove(new_parent, new_name, parent, name));
   }
   return inner_->Rename(caller, parent, name, new_parent, new_name, mode);
 }
 
 Result<std::string> GuardedFs::ReadLink(const Caller& caller, Node& node) {
-  AGENTFS_TRY(CheckNode(caller, OpKind::kRead, node, PathAccess::kRead));
+  AGENTFS_TRY(CheckNode(node, PathAccess::kRead));
   return inner_->ReadLink(caller, node);
 }
 
 Result<void> GuardedFs::ReadDirectory(const Caller& caller, Node& node, uint64_t cursor,
                                       const DirVisitor& visit) {
-  AGENTFS_TRY(CheckNode(caller, OpKind::kRead, node, PathAccess::kRead));
+  AGENTFS_TRY(CheckNode(node, PathAccess::kRead));
   return inner_->ReadDirectory(caller, node, cursor, visit);
 }
 
@@ -165,7 +154,7 @@ Result<void> GuardedFs::ReadDirectoryPlus(const Caller& caller, Node& node, uint
                                           const DirAttrVisitor& visit) {
   const auto rules = rules_->Get();
   if (!rules) return inner_->ReadDirectoryPlus(caller, node, cursor, visit);
-  AGENTFS_TRY(CheckNode(caller, OpKind::kRead, node, PathAccess::kRead));
+  AGENTFS_TRY(CheckNode(node, PathAccess::kRead));
   const auto directory = PathIn(node, "");
   return inner_->ReadDirectoryPlus(
       caller, node, cursor, [&](const DirEntry& entry, const Found& found) {
@@ -179,17 +168,16 @@ Result<void> GuardedFs::ReadDirectoryPlus(const Caller& caller, Node& node, uint
 // ---- attributes
 
 Result<Attr> GuardedFs::SetAttr(const Caller& caller, Node& node, const AttrChange& change) {
-  const OpKind kind = change.size ? OpKind::kTruncate : OpKind::kSetattr;
-  AGENTFS_TRY(CheckNode(caller, kind, node, PathAccess::kWrite));
+  AGENTFS_TRY(CheckNode(node, PathAccess::kWrite));
   return inner_->SetAttr(caller, node, change);
 }
 
 Result<void> GuardedFs::Access(const Caller& caller, Node& node, int mask) {
   if ((mask & W_OK) != 0) {
-    AGENTFS_TRY(CheckNode(caller, OpKind::kWrite, node, PathAccess::kWrite));
+    AGENTFS_TRY(CheckNode(node, PathAccess::kWrite));
   }
   if ((mask & (R_OK | X_OK)) != 0) {
-    AGENTFS_TRY(CheckNode(caller, OpKind::kRead, node, PathAccess::kRead));
+    AGENTFS_TRY(CheckNode(node, PathAccess::kRead));
   }
   return inner_->Access(caller, node, mask);
 }
@@ -197,19 +185,19 @@ Result<void> GuardedFs::Access(const Caller& caller, Node& node, int mask) {
 Result<std::string> GuardedFs::GetXattr(const Caller& caller, Node& node, std::string_view name) {
   // Only a user's own may hold what the content does; the kernel asks for others by itself.
   if (name.starts_with("user.")) {
-    AGENTFS_TRY(CheckNode(caller, OpKind::kRead, node, PathAccess::kRead));
+    AGENTFS_TRY(CheckNode(node, PathAccess::kRead));
   }
   return inner_->GetXattr(caller, node, name);
 }
 
 Result<void> GuardedFs::SetXattr(const Caller& caller, Node& node, std::string_view name,
                                  std::string_view value, XattrMode mode) {
-  AGENTFS_TRY(CheckNode(caller, OpKind::kSetxattr, node, PathAccess::kWrite));
+  AGENTFS_TRY(CheckNode(node, PathAccess::kWrite));
   return inner_->SetXattr(caller, node, name, value, mode);
 }
 
 Result<void> GuardedFs::RemoveXattr(const Caller& caller, Node& node, std::string_view name) {
-  AGENTFS_TRY(CheckNode(caller, OpKind::kRemovexattr, node, PathAccess::kWrite));
+  AGENTFS_TRY(CheckNode(node, PathAccess::kWrite));
   return inner_->RemoveXattr(caller, node, name);
 }
 
@@ -217,40 +205,40 @@ Result<void> GuardedFs::RemoveXattr(const Caller& caller, Node& node, std::strin
 
 Result<void> GuardedFs::Open(const Caller& caller, Node& node, int flags) {
   const int access = flags & O_ACCMODE;
-  if (access != O_WRONLY) AGENTFS_TRY(CheckNode(caller, OpKind::kRead, node, PathAccess::kRead));
+  if (access != O_WRONLY) AGENTFS_TRY(CheckNode(node, PathAccess::kRead));
   if (access != O_RDONLY || (flags & O_TRUNC) != 0) {
-    AGENTFS_TRY(CheckNode(caller, OpKind::kWrite, node, PathAccess::kWrite));
+    AGENTFS_TRY(CheckNode(node, PathAccess::kWrite));
   }
   return inner_->Open(caller, node, flags);
 }
 
 // Checked again: where the kernel opens by itself, nobody has asked before.
 Result<size_t> GuardedFs::Read(Node& node, uint64_t offset, std::span<char> out) {
-  AGENTFS_TRY(CheckNode(Caller{}, OpKind::kRead, node, PathAccess::kRead));
+  AGENTFS_TRY(CheckNode(node, PathAccess::kRead));
   return inner_->Read(node, offset, out);
 }
 
 Result<size_t> GuardedFs::Write(const Caller& caller, Node& node, uint64_t offset,
                                 std::span<const char> data) {
-  AGENTFS_TRY(CheckNode(caller, OpKind::kWrite, node, PathAccess::kWrite));
+  AGENTFS_TRY(CheckNode(node, PathAccess::kWrite));
   return inner_->Write(caller, node, offset, data);
 }
 
 Result<uint64_t> GuardedFs::Append(const Caller& caller, Node& node, std::span<const char> data) {
-  AGENTFS_TRY(CheckNode(caller, OpKind::kWrite, node, PathAccess::kWrite));
+  AGENTFS_TRY(CheckNode(node, PathAccess::kWrite));
   return inner_->Append(caller, node, data);
 }
 
 Result<void> GuardedFs::Allocate(const Caller& caller, Node& node, AllocateMode mode,
                                  uint64_t offset, uint64_t length) {
-  AGENTFS_TRY(CheckNode(caller, OpKind::kAllocate, node, PathAccess::kWrite));
+  AGENTFS_TRY(CheckNode(node, PathAccess::kWrite));
   return inner_->Allocate(caller, node, mode, offset, length);
 }
 
 Result<uint64_t> GuardedFs::CopyRange(const Caller& caller, Node& source, uint64_t source_offset,
                                       Node& target, uint64_t target_offset, uint64_t length) {
-  AGENTFS_TRY(CheckNode(caller, OpKind::kRead, source, PathAccess::kRead));
-  AGENTFS_TRY(CheckNode(caller, OpKind::kWrite, target, PathAccess::kWrite));
+  AGENTFS_TRY(CheckNode(source, PathAccess::kRead));
+  AGENTFS_TRY(CheckNode(target, PathAccess::kWrite));
   return inner_->CopyRange(caller, source, source_offset, target, target_offset, length);
 }
 

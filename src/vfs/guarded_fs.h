@@ -113,11 +113,10 @@ class GuardedFs final : public FileSystem {
   // Where a name is, as the rules see it; none: nowhere any more.
   std::optional<std::string> PathIn(Node& directory, std::string_view name);
   std::optional<std::string> PathNow(Node& node);
-  Result<void> CheckName(const Caller& caller, OpKind kind, Node& parent, std::string_view name,
-                         PathAccess access);
-  Result<void> CheckNode(const Caller& caller, OpKind kind, Node& node, PathAccess access);
-  Result<void> CheckMove(const Caller& caller, Node& parent, std::string_view name,
-                         Node& new_parent, std::string_view new_name);
+  Result<void> CheckName(Node& parent, std::string_view name, PathAccess access);
+  Result<void> CheckNode(Node& node, PathAccess access);
+  Result<void> CheckMove(Node& parent, std::string_view name, Node& new_parent,
+                         std::string_view new_name);
 
   void Remember(NodeId node) ABSL_LOCKS_EXCLUDED(mu_);
   bool WasDenied(NodeId node) const ABSL_LOCKS_EXCLUDED(mu_);

@@ -64,6 +64,7 @@ std::optional<OpKind> KindOf(uint32_t opcode) {
       return OpKind::kAllocate;
     case FUSE_OPEN:
       return OpKind::kOpen;
+    case FUSE_LOOKUP:
     case FUSE_READ:
     case FUSE_READLINK:
     case FUSE_OPENDIR:
@@ -78,6 +79,7 @@ std::optional<OpKind> KindOf(uint32_t opcode) {
 // Where the name begins in a request that has one.
 std::optional<size_t> NameAt(uint32_t opcode) {
   switch (opcode) {
+    case FUSE_LOOKUP:
     case FUSE_UNLINK:
     case FUSE_RMDIR:
     case FUSE_SYMLINK:
