@@ -4,10 +4,34 @@
 #include "cli/context.h"
 #include "cli/draft_file.h"
 #include "cli/session.h"
+#include "store/codec.h"
+#include "store/schema.h"
 #include "workspace/pack.h"
 
 namespace agentfs::cli {
 namespace {
+
+// A counter that is further than this has been damaged.
+constexpr uint64_t kMaxRecordId = 100'000'000;
+
+// Values, tool calls and execs are part of a workspace; the operations are the history of layers
+// that are not packed.
+Result<void> CopyRecords(Volume& from, Volume& to) {
+  for (const TableId table : {tables::kExecs, tables::kCalls, tables::kValues}) {
+    Batch rows;
+    uint64_t last = 0;
+    AGENTFS_TRY(from.ScanRecords({.table = table}, [&](const RowView& row) {
+      rows.Put(table, row.key, row.value, row.TakeBlob());
+      if (table != tables::kValues) last = KeyReader(row.key).Int();
+      return Visit::kContinue;
+    }));
+    if (last > kMaxRecordId) return Error(EBADMSG, "a record has an id that cannot be");
+    // The next one comes after them; the counter is written with them.
+    for (uint64_t next = 0; next < last;) next = to.NextRecord(table);
+    AGENTFS_TRY(to.WriteRecords(rows));
+  }
+  return Ok();
+}
 
 Result<void> PackInto(Session& session, const std::string& file) {
   StoreOptions store_options;
@@ -22,6 +46,7 @@ Result<void> PackInto(Session& session, const std::string& file) {
     AGENTFS_TRY(session.operations().FlushPages(branch.name));
   }
   AGENTFS_TRY(PackVolume(session.volume(), *packed));
+  AGENTFS_TRY(CopyRecords(session.volume(), *packed));
   return packed->Close();
 }
 

@@ -149,6 +149,8 @@ TEST_F(ArchiveCliTest, PackGivesOneFileThatNeedsNoBase) {
   Do({"fs", "mv", "/src/a.c", "/src/moved.c", "--branch", "side"});
   Do({"fs", "write", "/appended", "--branch", "side"}, large + large);
   const std::string main = Do({"diff"}).out, side = Do({"diff", "side"}).out;
+  Do({"kv", "set", "key", "[1]"});
+  Do({"tool", "record", "search"});
   Do({"pack", "-o", At("packed.db")});
   EXPECT_EQ(Do({"snapshot", "list"}).Lines().size(), 3u) << "nothing is left of packing";
   std::filesystem::remove_all(At("base"));
@@ -160,6 +162,8 @@ TEST_F(ArchiveCliTest, PackGivesOneFileThatNeedsNoBase) {
   EXPECT_EQ(In(packed, {"fs", "cat", "/large"}).out, large);
   EXPECT_EQ(In(packed, {"fs", "cat", "/src/moved.c", "--branch", "side"}).out, "int a;\n");
   EXPECT_THAT(In(packed, {"snapshot", "list"}).out, HasSubstr("the first"));
+  EXPECT_EQ(In(packed, {"kv", "get", "key"}).out, "[1]\n");
+  EXPECT_EQ(In(packed, {"tool", "record", "search"}).out, "2\n");
   EXPECT_EQ(In(packed, {"fsck"}).status, 0);
   EXPECT_EQ(In(packed, {"gc"}).status, 0);
   EXPECT_EQ(In(packed, {"diff"}).out, main);

@@ -389,7 +389,7 @@ TEST_F(UserRunCliTest, TheWholeHostCanBeCowAsFarAsTheUserMay) {
 }
 
 TEST_F(RunCliTest, TheViewsAndTheLogTellWhichRunDidWhat) {
-  ASSERT_EQ(Shell("echo two > README; mv src/b.c src/c.c; "
+  ASSERT_EQ(Shell("echo two > README; echo b > b.c; mv b.c c.c; "
                   "printf x > \"$(printf 'a\\047; DROP TABLE op_rows; --\\n\"\\001z')\"")
                 .status,
             0);
@@ -399,7 +399,7 @@ TEST_F(RunCliTest, TheViewsAndTheLogTellWhichRunDidWhat) {
             nlohmann::json::parse(R"([
     {"path": "/README", "change": "modified"},
     {"path": "/a'; DROP TABLE op_rows; --\n\"\u0001z", "change": "created"},
-    {"path": "/src/b.c", "change": "deleted"}, {"path": "/src/c.c", "change": "created"}])"));
+    {"path": "/b.c", "change": "temporary"}, {"path": "/c.c", "change": "created"}])"));
   EXPECT_EQ(ask("SELECT op, path, comm FROM ops WHERE exec = 2"),
             nlohmann::json::parse(R"([{"op": "unlink", "path": "/README", "comm": "rm"}])"));
   EXPECT_EQ(ask("SELECT o.comm, o.exec, o.bytes FROM ops o WHERE o.id = (SELECT max(last_write) "
