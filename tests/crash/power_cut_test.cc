@@ -143,10 +143,11 @@ TEST_P(PowerCutTest, WhatIsOverwrittenInPlaceIsSyncedByItsObjectAlone) {
   {
     Disk disk(workspace.state_directory());
     auto volume =
-        OpenVolume(GetParam(), workspace.state_directory(), workspace.base_directory(), 1).value();
+        OpenVolume(GetParam(), workspace.state_directory(), workspace.base_directory(), 60'000)
+            .value();
     auto fs = volume->OpenBranch("main").value();
     const Found file = fs->Create(Caller(), *fs->Root(), "file", 0644).value();
-    // How often the store was synced for it.
+    // How often the store was synced for it; nothing else commits meanwhile.
     const auto write = [&](uint64_t offset, const std::string& bytes) {
       content.resize(std::max<size_t>(content.size(), offset + bytes.size()));
       content.replace(offset, bytes.size(), bytes);
