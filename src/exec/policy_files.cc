@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "exec/policy_files.h"
 
+#include <unistd.h>
+
 #include "agentfs/path.h"
 #include "base/environment.h"
 #include "policy/policy_file.h"
@@ -20,6 +22,14 @@ std::string Expanded(const std::string& path, const std::string& home) {
 std::string Normal(const std::string& path) {
   auto normal = NormalizePath(path);
   return normal.ok() ? std::move(*normal) : "/";
+}
+
+// A directory that cannot be looked into is somebody else's home (su keeps $HOME in places): who
+// runs has no policy there. A file that is there and cannot be read is a mistake that must be told.
+bool IsMissing(const std::string& path, int code) {
+  if (code == ENOENT || code == ENOTDIR) return true;
+  const std::string directory = path.substr(0, path.rfind('/'));
+  return code == EACCES && ::access(directory.c_str(), X_OK) != 0;
 }
 
 }  // namespace
@@ -49,7 +59,7 @@ Result<policy::PolicySet> LoadPolicies(const std::optional<Workspace>& workspace
   std::vector<policy::Policy> policies;
   for (const PolicyFile& file : PolicyFiles(workspace)) {
     auto loaded = LoadPolicy(file);
-    if (loaded.code() == ENOENT || loaded.code() == ENOTDIR) continue;
+    if (IsMissing(file.path, loaded.code())) continue;
     if (!loaded.ok()) return loaded.error();
     policies.push_back(std::move(*loaded));
   }

@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <sstream>
 
 #include "sys/mount_table.h"
 
@@ -22,7 +23,9 @@ constexpr auto kMaxDuration = std::chrono::seconds(90);
 
 std::string CommandLine(const fs::path& process) {
   std::ifstream in(process / "cmdline", std::ios::binary);
-  return {std::istreambuf_iterator<char>(in), {}};
+  std::ostringstream text;
+  text << in.rdbuf();  // a process that ends meanwhile cannot be read
+  return text.str();
 }
 
 // Servers of workspaces below `directory`.
