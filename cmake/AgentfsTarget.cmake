@@ -103,6 +103,9 @@ function(agentfs_test name)
   endif()
   # The tests' own code is compiled for a quick build; what they test is optimised.
   target_compile_options(${name} PRIVATE -O0 -g1)
+  if(AGENTFS_SANITIZER STREQUAL "address")  # a third of what compiling them takes
+    target_compile_options(${name} PRIVATE -fno-sanitize=undefined)
+  endif()
   target_link_libraries(${name} PRIVATE agentfs_flags ${ARG_DEPENDS} GTest::gtest GTest::gtest_main GTest::gmock)
   if(ARG_BY_CASE)
     gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST

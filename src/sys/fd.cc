@@ -53,7 +53,7 @@ Result<Fd> OpenBeneath(int directory, const std::string& path, int flags, uint64
 size_t DescriptorBudget() {
   struct rlimit limit;
   if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return kSmallestBudget;
-  return std::clamp<size_t>(limit.rlim_cur / 4, kSmallestBudget, kLargestBudget);
+  return std::clamp<size_t>(limit.rlim_cur / 6, kSmallestBudget, kLargestBudget);
 }
 
 Result<struct stat> StatFd(int fd) {

@@ -49,7 +49,8 @@ Result<Fd> OpenAt(int directory, const std::string& path, int flags, mode_t mode
 // openat2(2); `resolve` as in <linux/openat2.h>. A race with a rename (EAGAIN) is tried again.
 Result<Fd> OpenBeneath(int directory, const std::string& path, int flags, uint64_t resolve);
 
-// How many descriptors a cache may keep open: a quarter of what the process may, within reason.
+// How many descriptors a cache may keep open: a sixth of what the process may, within reason. There
+// are three (objects, base files, processes); the rest is for connections, threads and the store.
 size_t DescriptorBudget();
 
 Result<struct stat> StatFd(int fd);

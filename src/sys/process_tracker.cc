@@ -18,7 +18,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr size_t kThreadsPerShard = 32;
 constexpr size_t kRememberedNodes = 4096;
 constexpr int kMaxAncestors = 1000;
 // Sooner after its last request a thread cannot have become another program: an execve alone takes
@@ -136,7 +135,7 @@ std::shared_ptr<const OpProcess> ProcessTracker::Identify(const Caller& caller,
   auto it = shard.threads.find(caller.pid);
   if (it == shard.threads.end() || !IsStill(it->second, now)) {
     Known known = Look(caller.pid, caller.uid, now);
-    if (it == shard.threads.end() && shard.threads.size() >= kThreadsPerShard) {
+    if (it == shard.threads.end() && shard.threads.size() >= threads_per_shard_) {
       shard.threads.erase(std::min_element(
           shard.threads.begin(), shard.threads.end(),
           [](const auto& a, const auto& b) { return a.second.seen_ns < b.second.seen_ns; }));

@@ -8,6 +8,7 @@
 // so that a number that was given again cannot be mistaken.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -81,6 +82,7 @@ class ProcessTracker final : public ProcessSource {
   const AuditLevel level_;
   const std::shared_ptr<const OpProcess> self_;
   const uint64_t own_namespace_;
+  const size_t threads_per_shard_ = std::max<size_t>(1, DescriptorBudget() / kShards);
   Shard shards_[kShards];
 
   mutable absl::Mutex execs_mu_;
