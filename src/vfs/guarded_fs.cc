@@ -17,7 +17,7 @@ bool IsHere(std::string_view name) { return name == "." || name == ".."; }
 // ---- the questions
 
 std::optional<std::string> GuardedFs::PathIn(Node& directory, std::string_view name) {
-  Result<std::string> path = inner_->PathOf(directory);
+  Result<std::string> path = inner().PathOf(directory);
   if (!path.ok()) return std::nullopt;
   if (*path != "/") *path += '/';
   *path += name;
@@ -25,8 +25,8 @@ std::optional<std::string> GuardedFs::PathIn(Node& directory, std::string_view n
 }
 
 std::optional<std::string> GuardedFs::PathNow(Node& node) {
-  if (node.id() == inner_->Root()->id()) return "/";
-  Result<Named> named = inner_->NameOf(node);
+  if (node.id() == inner().Root()->id()) return "/";
+  Result<Named> named = inner().NameOf(node);
   if (!named.ok()) return std::nullopt;
   return PathIn(*named->parent, named->name);
 }
@@ -61,9 +61,9 @@ bool GuardedFs::WasDenied(NodeId node) const {
 
 Result<Found> GuardedFs::Lookup(const Caller& caller, Node& parent, std::string_view name) {
   const auto rules = rules_->Get();
-  if (!rules || IsHere(name)) return inner_->Lookup(caller, parent, name);
+  if (!rules || IsHere(name)) return inner().Lookup(caller, parent, name);
   AGENTFS_TRY(CheckNode(parent, PathAccess::kRead));
-  AGENTFS_ASSIGN(Found found, inner_->Lookup(caller, parent, name));
+  AGENTFS_ASSIGN(Found found, inner().Lookup(caller, parent, name));
   const auto path = PathIn(parent, name);
   if (path && !rules->Allows(*path, PathAccess::kRead)) Remember(found.node->id());
   return found;
@@ -72,30 +72,30 @@ Result<Found> GuardedFs::Lookup(const Caller& caller, Node& parent, std::string_
 Result<Found> GuardedFs::Create(const Caller& caller, Node& parent, std::string_view name,
                                 uint32_t mode) {
   AGENTFS_TRY(CheckName(parent, name, PathAccess::kWrite));
-  return inner_->Create(caller, parent, name, mode);
+  return inner().Create(caller, parent, name, mode);
 }
 
 Result<Found> GuardedFs::MakeDirectory(const Caller& caller, Node& parent, std::string_view name,
                                        uint32_t mode) {
   AGENTFS_TRY(CheckName(parent, name, PathAccess::kWrite));
-  return inner_->MakeDirectory(caller, parent, name, mode);
+  return inner().MakeDirectory(caller, parent, name, mode);
 }
 
 Result<Found> GuardedFs::MakeNode(const Caller& caller, Node& parent, std::string_view name,
                                   uint32_t mode, uint64_t rdev) {
   AGENTFS_TRY(CheckName(parent, name, PathAccess::kWrite));
-  return inner_->MakeNode(caller, parent, name, mode, rdev);
+  return inner().MakeNode(caller, parent, name, mode, rdev);
 }
 
 Result<Found> GuardedFs::MakeSymlink(const Caller& caller, Node& parent, std::string_view name,
                                      std::string_view target) {
   AGENTFS_TRY(CheckName(parent, name, PathAccess::kWrite));
-  return inner_->MakeSymlink(caller, parent, name, target);
+  return inner().MakeSymlink(caller, parent, name, target);
 }
 
 Result<Found> GuardedFs::CreateUnnamed(const Caller& caller, Node& parent, uint32_t mode) {
   AGENTFS_TRY(CheckNode(parent, PathAccess::kWrite));
-  return inner_->CreateUnnamed(caller, parent, mode);
+  return inner().CreateUnnamed(caller, parent, mode);
 }
 
 // A second name would be one that the rules do not mean.
@@ -103,17 +103,17 @@ Result<Attr> GuardedFs::Link(const Caller& caller, Node& node, Node& parent,
                              std::string_view name) {
   AGENTFS_TRY(CheckNode(node, PathAccess::kWrite));
   AGENTFS_TRY(CheckName(parent, name, PathAccess::kWrite));
-  return inner_->Link(caller, node, parent, name);
+  return inner().Link(caller, node, parent, name);
 }
 
 Result<void> GuardedFs::Unlink(const Caller& caller, Node& parent, std::string_view name) {
   AGENTFS_TRY(CheckName(parent, name, PathAccess::kWrite));
-  return inner_->Unlink(caller, parent, name);
+  return inner().Unlink(caller, parent, name);
 }
 
 Result<void> GuardedFs::RemoveDirectory(const Caller& caller, Node& parent, std::string_view name) {
   AGENTFS_TRY(CheckName(parent, name, PathAccess::kWrite));
-  return inner_->RemoveDirectory(caller, parent, name);
+  return inner().RemoveDirectory(caller, parent, name);
 }
 
 // What a file is called decides about it alone; a directory takes along what is beneath it.
@@ -123,7 +123,7 @@ Result<void> GuardedFs::CheckMove(Node& parent, std::string_view name, Node& new
   if (!rules) return Ok();
   const auto from = PathIn(parent, name), to = PathIn(new_parent, new_name);
   if (!from || !to || rules->SameBeneath(*from, *to)) return Ok();
-  const Result<Found> moved = inner_->Lookup(Caller{}, parent, name);
+  const Result<Found> moved = inner().Lookup(Caller{}, parent, name);
   if (!moved.ok() || !S_ISDIR(moved->attr.mode)) return Ok();
   return Error(EACCES);
 }
@@ -136,27 +136,27 @@ Result<void> GuardedFs::Rename(const Caller& caller, Node& parent, std::string_v
   if (mode == RenameMode::kExchange) {
     AGENTFS_TRY(CheckMove(new_parent, new_name, parent, name));
   }
-  return inner_->Rename(caller, parent, name, new_parent, new_name, mode);
+  return inner().Rename(caller, parent, name, new_parent, new_name, mode);
 }
 
 Result<std::string> GuardedFs::ReadLink(const Caller& caller, Node& node) {
   AGENTFS_TRY(CheckNode(node, PathAccess::kRead));
-  return inner_->ReadLink(caller, node);
+  return inner().ReadLink(caller, node);
 }
 
 Result<void> GuardedFs::ReadDirectory(const Caller& caller, Node& node, uint64_t cursor,
                                       const DirVisitor& visit) {
   AGENTFS_TRY(CheckNode(node, PathAccess::kRead));
-  return inner_->ReadDirectory(caller, node, cursor, visit);
+  return inner().ReadDirectory(caller, node, cursor, visit);
 }
 
 Result<void> GuardedFs::ReadDirectoryPlus(const Caller& caller, Node& node, uint64_t cursor,
                                           const DirAttrVisitor& visit) {
   const auto rules = rules_->Get();
-  if (!rules) return inner_->ReadDirectoryPlus(caller, node, cursor, visit);
+  if (!rules) return inner().ReadDirectoryPlus(caller, node, cursor, visit);
   AGENTFS_TRY(CheckNode(node, PathAccess::kRead));
   const auto directory = PathIn(node, "");
-  return inner_->ReadDirectoryPlus(
+  return inner().ReadDirectoryPlus(
       caller, node, cursor, [&](const DirEntry& entry, const Found& found) {
         if (directory && !rules->Allows(*directory + std::string(entry.name), PathAccess::kRead)) {
           Remember(found.node->id());
@@ -169,7 +169,7 @@ Result<void> GuardedFs::ReadDirectoryPlus(const Caller& caller, Node& node, uint
 
 Result<Attr> GuardedFs::SetAttr(const Caller& caller, Node& node, const AttrChange& change) {
   AGENTFS_TRY(CheckNode(node, PathAccess::kWrite));
-  return inner_->SetAttr(caller, node, change);
+  return inner().SetAttr(caller, node, change);
 }
 
 Result<void> GuardedFs::Access(const Caller& caller, Node& node, int mask) {
@@ -179,7 +179,7 @@ Result<void> GuardedFs::Access(const Caller& caller, Node& node, int mask) {
   if ((mask & (R_OK | X_OK)) != 0) {
     AGENTFS_TRY(CheckNode(node, PathAccess::kRead));
   }
-  return inner_->Access(caller, node, mask);
+  return inner().Access(caller, node, mask);
 }
 
 Result<std::string> GuardedFs::GetXattr(const Caller& caller, Node& node, std::string_view name) {
@@ -187,18 +187,18 @@ Result<std::string> GuardedFs::GetXattr(const Caller& caller, Node& node, std::s
   if (name.starts_with("user.")) {
     AGENTFS_TRY(CheckNode(node, PathAccess::kRead));
   }
-  return inner_->GetXattr(caller, node, name);
+  return inner().GetXattr(caller, node, name);
 }
 
 Result<void> GuardedFs::SetXattr(const Caller& caller, Node& node, std::string_view name,
                                  std::string_view value, XattrMode mode) {
   AGENTFS_TRY(CheckNode(node, PathAccess::kWrite));
-  return inner_->SetXattr(caller, node, name, value, mode);
+  return inner().SetXattr(caller, node, name, value, mode);
 }
 
 Result<void> GuardedFs::RemoveXattr(const Caller& caller, Node& node, std::string_view name) {
   AGENTFS_TRY(CheckNode(node, PathAccess::kWrite));
-  return inner_->RemoveXattr(caller, node, name);
+  return inner().RemoveXattr(caller, node, name);
 }
 
 // ---- data
@@ -209,37 +209,37 @@ Result<void> GuardedFs::Open(const Caller& caller, Node& node, int flags) {
   if (access != O_RDONLY || (flags & O_TRUNC) != 0) {
     AGENTFS_TRY(CheckNode(node, PathAccess::kWrite));
   }
-  return inner_->Open(caller, node, flags);
+  return inner().Open(caller, node, flags);
 }
 
 // Checked again: where the kernel opens by itself, nobody has asked before.
 Result<size_t> GuardedFs::Read(Node& node, uint64_t offset, std::span<char> out) {
   AGENTFS_TRY(CheckNode(node, PathAccess::kRead));
-  return inner_->Read(node, offset, out);
+  return inner().Read(node, offset, out);
 }
 
 Result<size_t> GuardedFs::Write(const Caller& caller, Node& node, uint64_t offset,
                                 std::span<const char> data) {
   AGENTFS_TRY(CheckNode(node, PathAccess::kWrite));
-  return inner_->Write(caller, node, offset, data);
+  return inner().Write(caller, node, offset, data);
 }
 
 Result<uint64_t> GuardedFs::Append(const Caller& caller, Node& node, std::span<const char> data) {
   AGENTFS_TRY(CheckNode(node, PathAccess::kWrite));
-  return inner_->Append(caller, node, data);
+  return inner().Append(caller, node, data);
 }
 
 Result<void> GuardedFs::Allocate(const Caller& caller, Node& node, AllocateMode mode,
                                  uint64_t offset, uint64_t length) {
   AGENTFS_TRY(CheckNode(node, PathAccess::kWrite));
-  return inner_->Allocate(caller, node, mode, offset, length);
+  return inner().Allocate(caller, node, mode, offset, length);
 }
 
 Result<uint64_t> GuardedFs::CopyRange(const Caller& caller, Node& source, uint64_t source_offset,
                                       Node& target, uint64_t target_offset, uint64_t length) {
   AGENTFS_TRY(CheckNode(source, PathAccess::kRead));
   AGENTFS_TRY(CheckNode(target, PathAccess::kWrite));
-  return inner_->CopyRange(caller, source, source_offset, target, target_offset, length);
+  return inner().CopyRange(caller, source, source_offset, target, target_offset, length);
 }
 
 }  // namespace agentfs

@@ -18,15 +18,15 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/synchronization/mutex.h"
-#include "agentfs/filesystem.h"
+#include "vfs/forwarding_fs.h"
 #include "vfs/rules_in_force.h"
 
 namespace agentfs {
 
-class GuardedFs final : public FileSystem {
+class GuardedFs final : public ForwardingFs {
  public:
   GuardedFs(std::shared_ptr<FileSystem> inner, std::shared_ptr<const RulesInForce> rules)
-      : inner_(std::move(inner)), rules_(std::move(rules)) {}
+      : ForwardingFs(std::move(inner)), rules_(std::move(rules)) {}
 
   // ---- names
   Result<Found> Lookup(const Caller& caller, Node& parent, std::string_view name) override;
@@ -69,46 +69,6 @@ class GuardedFs final : public FileSystem {
   Result<uint64_t> CopyRange(const Caller& caller, Node& source, uint64_t source_offset,
                              Node& target, uint64_t target_offset, uint64_t length) override;
 
-  // ---- what rules say nothing about
-  NodeRef Root() override { return inner_->Root(); }
-  NodeRef FindNode(NodeId id) override { return inner_->FindNode(id); }
-  Result<NodeRef> GetNode(NodeId id, const std::string& base_path) override {
-    return inner_->GetNode(id, base_path);
-  }
-  Result<Named> NameOf(Node& node) override { return inner_->NameOf(node); }
-  Result<std::string> PathOf(Node& directory) override { return inner_->PathOf(directory); }
-  Result<Attr> GetAttr(Node& node) override { return inner_->GetAttr(node); }
-  Result<std::vector<std::string>> ListXattrs(const Caller& caller, Node& node) override {
-    return inner_->ListXattrs(caller, node);
-  }
-  Result<uint64_t> Seek(Node& node, uint64_t offset, SeekTarget target) override {
-    return inner_->Seek(node, offset, target);
-  }
-  Result<void> Sync(Node& node) override { return inner_->Sync(node); }
-  Result<void> SyncData(Node& node) override { return inner_->SyncData(node); }
-  Result<int> NewHostFile() override { return inner_->NewHostFile(); }
-  void DropHostFile(int file) override { inner_->DropHostFile(file); }
-  // Who writes such files has opened them through us.
-  Result<void> TakeContent(const Caller& caller, Node& node, const HostContent& content) override {
-    return inner_->TakeContent(caller, node, content);
-  }
-  void AddHostWriter(std::weak_ptr<HostWriter> writer) override {
-    inner_->AddHostWriter(std::move(writer));
-  }
-  Result<FsStats> StatFs() override { return inner_->StatFs(); }
-  void NoteDenied(const Caller& caller, const DeniedOp& denied) override {
-    inner_->NoteDenied(caller, denied);
-  }
-  uint64_t NoteOpened(const Caller& caller, Node& node) override {
-    return inner_->NoteOpened(caller, node);
-  }
-  void NoteClosed(uint64_t token, uint64_t bytes_read, uint64_t bytes) override {
-    inner_->NoteClosed(token, bytes_read, bytes);
-  }
-  void AddObserver(ChangeObserver& observer) override { inner_->AddObserver(observer); }
-  void RemoveObserver(ChangeObserver& observer) override { inner_->RemoveObserver(observer); }
-  bool ObserversHearAll() const override { return inner_->ObserversHearAll(); }
-
  private:
   // Where a name is, as the rules see it; none: nowhere any more.
   std::optional<std::string> PathIn(Node& directory, std::string_view name);
@@ -121,7 +81,6 @@ class GuardedFs final : public FileSystem {
   void Remember(NodeId node) ABSL_LOCKS_EXCLUDED(mu_);
   bool WasDenied(NodeId node) const ABSL_LOCKS_EXCLUDED(mu_);
 
-  const std::shared_ptr<FileSystem> inner_;
   const std::shared_ptr<const RulesInForce> rules_;
   mutable absl::Mutex mu_;
   // Seen where it may not be read: so it stays when that name has gone.
