@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """run on a terminal, as a person uses it: an interactive shell with job control, Ctrl-C, Ctrl-Z and
 fg, the window's size, a full-screen program."""
+import os
 import shutil
 import subprocess
 import sys
@@ -10,14 +11,17 @@ from runs import as_user, await_true, expect
 
 
 class Terminal:
-    """A window of tmux with a shell in it."""
+    """A window of tmux with a shell in it, which finds the program by its name: how a typed line
+    wraps must not depend on where the program lies.
+    """
 
     def __init__(self, runs):
+        path = os.path.dirname(os.path.abspath(runs.program)) + ":" + os.environ["PATH"]
         self.socket = f"{runs.home}/tmux"
         self.user = as_user(runs.user)
         self.tmux("-f", "/dev/null", "new-session", "-d", "-x", "80", "-y", "24", "-c", runs.ws,
                   "env", f"HOME={runs.home}", f"XDG_RUNTIME_DIR={runs.env['XDG_RUNTIME_DIR']}",
-                  "PS1=outside> ", "bash", "--norc", "--noprofile", env=runs.env)
+                  f"PATH={path}", "PS1=outside> ", "bash", "--norc", "--noprofile", env=runs.env)
 
     def tmux(self, *arguments, **options):
         return subprocess.run(["tmux", "-S", self.socket, *arguments], check=True, text=True,
@@ -49,16 +53,16 @@ class Terminal:
                        capture_output=True, **self.user)
 
 
-def run_shell(terminal, agentfs):
-    terminal.line(f"{agentfs} run -- env PS1='inside> ' bash --norc --noprofile")
+def run_shell(terminal):
+    terminal.line("agentfs run -- env PS1='inside> ' bash --norc --noprofile")
     terminal.wait_for("\ninside>")
     expect("job control" not in terminal.screen(), terminal.screen())
-    terminal.line("sh -c 'echo sleeping; exec sleep 1000'")
+    terminal.line("sh -c 'echo sle\"\"eping; exec sleep 1000'")
     terminal.wait_for("\nsleeping")
     terminal.type("C-c")
     terminal.line("echo interrupted $?")
     terminal.wait_for("interrupted 130")
-    terminal.line("sh -c 'echo sleeping again; exec sleep 1000'")
+    terminal.line("sh -c 'echo sle\"\"eping again; exec sleep 1000'")
     terminal.wait_for("\nsleeping again")
     terminal.type("C-z")
     terminal.wait_for("Stopped")
@@ -71,15 +75,15 @@ def run_shell(terminal, agentfs):
     terminal.clear()
 
 
-def run_interrupted(terminal, agentfs):
-    terminal.line(f"{agentfs} --quiet run -- sh -c 'trap \"echo caught; exit 5\" INT; echo re\"\"ady;"
+def run_interrupted(terminal):
+    terminal.line("agentfs --quiet run -- sh -c 'trap \"echo caught; exit 5\" INT; echo re\"\"ady;"
                   " while :; do sleep 0.05; done'")
     terminal.wait_for("\nready")
     terminal.type("C-c")
     terminal.wait_for("^Ccaught")
     terminal.line("echo status $?")
     terminal.wait_for("status 5")
-    terminal.line(f"{agentfs} --quiet run -- sh -c 'echo re\"\"ady again; exec sleep 1000'")
+    terminal.line("agentfs --quiet run -- sh -c 'echo re\"\"ady again; exec sleep 1000'")
     terminal.wait_for("\nready again")
     terminal.type("C-c")
     terminal.line("echo status $?")
@@ -87,8 +91,8 @@ def run_interrupted(terminal, agentfs):
     terminal.clear()
 
 
-def run_stopped(terminal, agentfs):
-    terminal.line(f"{agentfs} --quiet run -- sh -c 'echo re\"\"ady; read line; echo got $line'")
+def run_stopped(terminal):
+    terminal.line("agentfs --quiet run -- sh -c 'echo re\"\"ady; read line; echo got $line'")
     terminal.wait_for("\nready")
     terminal.type("C-z")
     terminal.wait_for("Stopped")
@@ -100,8 +104,8 @@ def run_stopped(terminal, agentfs):
     terminal.clear()
 
 
-def run_full_screen(terminal, agentfs):
-    terminal.line(f"{agentfs} --quiet run -- vi made-by-vi")
+def run_full_screen(terminal):
+    terminal.line("agentfs --quiet run -- vi made-by-vi")
     terminal.wait_for("~")
     terminal.type("i")
     terminal.tmux("send-keys", "-l", "typed here")
@@ -110,9 +114,9 @@ def run_full_screen(terminal, agentfs):
     terminal.line(":wq")
     terminal.wait_for("outside>")
     terminal.clear()
-    terminal.line(f"{agentfs} --quiet run -- sh -c 'cat made-by-vi; stty size'")
+    terminal.line("agentfs --quiet run -- sh -c 'cat made-by-vi; stty size'")
     terminal.wait_for("typed here\n30 100")
-    terminal.line(f"{agentfs} --quiet run -- sh -c 'trap \"stty size\" WINCH; echo waiting;"
+    terminal.line("agentfs --quiet run -- sh -c 'trap \"stty size\" WINCH; echo wai\"\"ting;"
                   " while :; do sleep 0.05; done'")
     terminal.wait_for("\nwaiting")
     terminal.tmux("resize-window", "-x", "90", "-y", "25")
@@ -130,7 +134,7 @@ def run(runs):
     try:
         terminal.wait_for("outside>")
         for part in (run_shell, run_interrupted, run_stopped, run_full_screen):
-            part(terminal, runs.program)
+            part(terminal)
     finally:
         terminal.end()
     return 0
