@@ -5,6 +5,7 @@
 
 #include "agentfs/agent_state.h"
 #include "base/clock.h"
+#include "base/utf8.h"
 #include "cli/commands.h"
 #include "cli/context.h"
 #include "cli/one_line.h"
@@ -28,8 +29,12 @@ Error NoSuchKey(const std::string& key) {
   return Error(ENOENT, "kv: there is no key '" + key + "'", "'agentfs kv list' shows the keys");
 }
 
-std::string QuoteJson(const std::string& text) {
-  return Json(text).dump(-1, ' ', false, Json::error_handler_t::replace);
+Result<std::string> QuoteJson(const std::string& text) {
+  if (!IsValidUtf8(text)) {
+    return Error(EINVAL, "kv: the value is not UTF-8, which JSON consists of",
+                 "keep other bytes in a file, or as base64");
+  }
+  return Json(text).dump();
 }
 
 Result<std::string> ValueToSet(Context& context, const KvOptions& options) {

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/clock.h"
+#include "base/json_depth.h"
 #include "store/codec.h"
 #include "store/schema.h"
 
@@ -23,6 +24,10 @@ std::string_view TrimSpace(std::string_view text) {
 // The text without the space around it.
 Result<std::string_view> CheckJson(std::string_view text, std::string_view what) {
   if (text.size() > kMaxJsonBytes) return Error(EFBIG, std::string(what) + " is above 16 MiB");
+  if (IsJsonTooDeep(text)) {
+    return Error(EINVAL, std::string(what) + " is nested more than " +
+                             std::to_string(kMaxJsonDepth) + " levels deep");
+  }
   const std::string_view trimmed = TrimSpace(text);
   if (!nlohmann::json::accept(trimmed)) {
     return Error(EINVAL, std::string(what) + " is not JSON: " + std::string(trimmed.substr(0, 60)),

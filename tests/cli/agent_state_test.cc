@@ -13,6 +13,19 @@ using testing::HasSubstr;
 
 class AgentStateCliTest : public WorkspaceCliTest {};
 
+TEST_F(AgentStateCliTest, WhatCannotBeJsonIsRefused) {
+  const auto deep = [](size_t levels) {
+    return std::string(levels, '[') + std::string(levels, ']');
+  };
+  Do({"kv", "set", "deep"}, deep(500));
+  EXPECT_EQ(Do({"kv", "list", "--json"}).Json().size(), 1u);
+  ExpectFailure({"kv", "set", "deeper"}, 2, "EINVAL", deep(501));
+  ExpectFailure({"kv", "set", "deeper"}, 2, "EINVAL", deep(200'000));
+  ExpectFailure({"tool", "record", "x", "--parameters", deep(501)}, 2, "EINVAL");
+  ExpectFailure({"kv", "set", "--string", "bytes", "\xff\xfe"}, 2, "EINVAL");
+  ExpectFailure({"kv", "get", "bytes"}, 4, "ENOENT");
+}
+
 TEST_F(AgentStateCliTest, AValueIsKeptUnderItsKey) {
   Do({"kv", "set", "plan", R"( {"step": 2, "big": 12345678901234567890} )"});
   EXPECT_EQ(Do({"kv", "get", "plan"}).out, "{\"step\": 2, \"big\": 12345678901234567890}\n");

@@ -10,6 +10,7 @@
 
 #include "adapters/control/execution_json.h"
 #include "adapters/control/json.h"
+#include "base/json_depth.h"
 
 namespace agentfs::control {
 
@@ -90,6 +91,7 @@ struct Parsed {
 };
 
 Result<Parsed> Parse(const std::string& text) {
+  if (IsJsonTooDeep(text)) return Error(EBADMSG, "the request is nested too deeply");
   Json json = Json::parse(text, nullptr, false);
   if (!json.is_object()) return Error(EBADMSG, "the request is not a JSON object");
   auto version = json.find("version");

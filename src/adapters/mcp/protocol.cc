@@ -5,6 +5,8 @@
 #include <array>
 #include <nlohmann/json.hpp>
 
+#include "base/json_depth.h"
+
 namespace agentfs::mcp {
 namespace {
 
@@ -93,6 +95,10 @@ Incoming ReadMessage(Json& object) {
 
 IncomingLine ParseLine(std::string_view line) {
   IncomingLine parsed;
+  if (IsJsonTooDeep(line)) {
+    parsed.messages.push_back(Wrong(kParseError, "a message is nested too deeply"));
+    return parsed;
+  }
   Json document = Json::parse(line, nullptr, false);
   if (document.is_discarded()) {
     parsed.messages.push_back(Wrong(kParseError, "not a JSON text in UTF-8"));

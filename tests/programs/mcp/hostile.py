@@ -4,63 +4,20 @@ server stays, and answers others."""
 import json
 import os
 import signal
-import subprocess
 import sys
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "runs"))
-import runs as shared  # noqa: E402
-from runs import await_true, expect  # noqa: E402
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from client import Client, await_true, expect, shared  # noqa: E402
 
 TOO_LONG = 65 << 20
-
-
-class Client:
-    """A process `agentfs mcp` and its two pipes."""
-
-    def __init__(self, runs, *options):
-        self.process = subprocess.Popen(runs.command("mcp", *options), cwd=runs.ws, env=runs.env,
-                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                        stderr=subprocess.PIPE)
-        self.number = 0
-
-    def send(self, data):
-        self.process.stdin.write(data + b"\n")
-        self.process.stdin.flush()
-
-    def receive(self):
-        return json.loads(self.process.stdout.readline())
-
-    def ask(self, method, **params):
-        self.number += 1
-        self.send(json.dumps({"jsonrpc": "2.0", "id": self.number, "method": method,
-                              "params": params}).encode())
-        answer = self.receive()
-        expect(answer.get("id") == self.number, answer)
-        return answer
-
-    def call(self, tool, **arguments):
-        answer = self.ask("tools/call", name=tool, arguments=arguments)
-        expect("result" in answer, answer)
-        return answer["result"]
-
-    def text(self, tool, **arguments):
-        result = self.call(tool, **arguments)
-        expect(not result.get("isError"), result)
-        return result["structuredContent"]["content"]
-
-    def end(self):
-        """Closes the input; the process ends well and has printed nothing but messages."""
-        out, err = self.process.communicate(timeout=30)
-        expect(self.process.returncode == 0, f"{self.process.returncode}: {err}")
-        expect(err == b"", err)
-        return out
 
 
 def breaks_rules(runs):
     client = Client(runs)
     for line in (b"{", b"\xff\xfe\x00", b"\x00" * 1000, b'"' + b"\\u0000" * 1000, b"[" * 100000,
                  b"}{", b"[]", b"7", b'{"jsonrpc":"2.0","id":[],"method":"ping"}',
-                 b'{"jsonrpc":"2.0","id":1,"method":"ping","params":"x"}', b"Content-Length: 10"):
+                 b'{"jsonrpc":"2.0","id":1,"method":"ping","params":"x"}', b"Content-Length: 10",
+                 b'{"jsonrpc":"2.0","method":"ping","id":' + b"[" * 200000 + b"]" * 200000 + b"}"):
         client.send(line)
         answer = client.receive()
         expect(answer["error"]["code"] in (-32700, -32600, -32602), (line[:40], answer))
