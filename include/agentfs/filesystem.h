@@ -109,7 +109,11 @@ struct HostContent {
   int file = -1;  // of NewHostFile; stays the caller's
   How how = How::kShared;
   bool last = false;                  // nobody will write it any more
-  std::optional<Timestamp> modified;  // none: the node's times stay
+  std::optional<Timestamp> modified;  // none: the node's times stay, and nothing is recorded
+  // For the op log: what was done, and how many bytes more there are; OpKind(): nothing is
+  // recorded.
+  OpKind kind = OpKind::kWrite;
+  uint64_t bytes = 0;
   // Asked when nothing else can happen to the view: false if it was restored meanwhile, and has
   // nothing to do with the file any more.
   std::function<bool()> wanted;

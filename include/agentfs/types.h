@@ -67,7 +67,8 @@ struct Caller {
   std::span<const uint32_t> groups = {};  // supplementary; the caller keeps them alive
   uint32_t umask = 022;
   uint32_t pid = 0;  // perhaps of a thread; 0: this process itself, or not known
-  // What is written was in the kernel's pages (a shared mapping): it does not say whose it is.
+  // What is written was in the kernel's pages (a shared mapping, passthrough): it does not say
+  // whose it is. `pid`, if there is one, is of who probably wrote it, and may have gone.
   bool written_back = false;
   uint64_t origin = 0;  // told to observers of the change, so that they know their own
   // Somebody who knows more (a kernel, which knows all groups and capabilities) has checked that

@@ -172,8 +172,8 @@ Result<void> View::TakeContent(const Caller& caller, Node& base_node, const Host
   if (content.wanted && !content.wanted()) return Error(ECANCELED);
   AGENTFS_TRY(Admit(Growth::kGrows));
   ViewNode& node = AsViewNode(base_node);
-  Note note(*this, OpKind::kWrite, caller, node);
-  note.Attach(node, 0);
+  Note note(*this, content.kind, caller, node);
+  if (content.modified && content.kind != OpKind()) note.Attach(node, content.bytes);
   Anchor anchor(*this, node);
   AGENTFS_ASSIGN(NodeLock lock, NodeLock::Take(nodes_, node, LockMode::kExclusive));
   AGENTFS_TRY(CheckRegular(node));

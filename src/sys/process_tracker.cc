@@ -135,6 +135,7 @@ std::shared_ptr<const OpProcess> ProcessTracker::Identify(const Caller& caller,
   auto it = shard.threads.find(caller.pid);
   if (it == shard.threads.end() || !IsStill(it->second, now)) {
     Known known = Look(caller.pid, caller.uid, now);
+    if (caller.written_back && !known.comm) return WriterOf(branch, node);
     if (it == shard.threads.end() && shard.threads.size() >= threads_per_shard_) {
       shard.threads.erase(std::min_element(
           shard.threads.begin(), shard.threads.end(),
@@ -142,7 +143,9 @@ std::shared_ptr<const OpProcess> ProcessTracker::Identify(const Caller& caller,
     }
     it = shard.threads.insert_or_assign(caller.pid, std::move(known)).first;
   }
-  if (node && it->second.process->exec != 0) Remember(node, it->second.process->exec);
+  if (node && it->second.process->exec != 0 && several_execs_.load(std::memory_order_relaxed)) {
+    Remember(node, it->second.process->exec);
+  }
   return it->second.process;
 }
 
@@ -168,6 +171,7 @@ ProcessTracker::Known ProcessTracker::Look(uint32_t thread, uint32_t uid, int64_
 void ProcessTracker::AddExec(Exec exec) {
   absl::MutexLock lock(&execs_mu_);
   execs_.push_back(std::move(exec));
+  several_execs_ = execs_.size() > 1;
 }
 
 void ProcessTracker::EndExec(uint64_t id) {
@@ -177,6 +181,7 @@ void ProcessTracker::EndExec(uint64_t id) {
     std::erase_if(namespaces_, [&](const Namespace& each) { return each.exec == id; });
     mappers_.erase(id);
     if (execs_.empty()) last_exec_.clear();
+    several_execs_ = execs_.size() > 1;
   }
   // Numbers of its threads may be given to others, who are looked at anew then.
   for (Shard& shard : shards_) {
@@ -239,7 +244,6 @@ uint64_t ProcessTracker::FindExec(uint32_t thread, uint64_t inode) const {
 
 void ProcessTracker::Remember(NodeId node, uint64_t exec) {
   absl::MutexLock lock(&execs_mu_);
-  if (execs_.size() < 2) return;
   if (last_exec_.size() >= kRememberedNodes) last_exec_.clear();
   last_exec_[node.value] = exec;
 }

@@ -9,6 +9,7 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -88,6 +89,7 @@ class ProcessTracker final : public ProcessSource {
   mutable absl::Mutex execs_mu_;
   std::vector<Exec> execs_ ABSL_GUARDED_BY(execs_mu_);
   std::vector<Namespace> namespaces_ ABSL_GUARDED_BY(execs_mu_);
+  std::atomic<bool> several_execs_{false};
   // Who last changed a file, for what its mappings write later; only while there are several execs.
   absl::flat_hash_map<uint64_t, uint64_t> last_exec_ ABSL_GUARDED_BY(execs_mu_);
   absl::flat_hash_map<uint64_t, std::shared_ptr<const OpProcess>> mappers_

@@ -5,6 +5,7 @@
 
 #include <cstring>
 
+#include "agentfs/op_log.h"
 #include "mount_test.h"
 
 namespace agentfs::posix {
@@ -41,6 +42,36 @@ TEST_F(BulkTest, NewFilesAreWrittenAndReadWithoutMessages) {
   EXPECT_EQ(Read("f"), content);
   Remount();
   EXPECT_EQ(Read("f"), content);
+}
+
+// The kernel tells nothing of the writes: what is recorded is what the file has become.
+TEST_F(BulkTest, WhatAFileGrewByIsRecorded) {
+  StartBulk();
+  {
+    const File file(path("f"), O_RDWR | O_CREAT);
+    ASSERT_TRUE(file.WriteAll(Pattern(1'000'000)));
+    struct stat s {};
+    ASSERT_EQ(::fstat(file.fd(), &s), 0);
+    ASSERT_EQ(::pwrite(file.fd(), "over", 4, 10), 4);
+    ASSERT_EQ(::fsync(file.fd()), 0);
+    ASSERT_EQ(::fsync(file.fd()), 0);
+    ASSERT_TRUE(file.WriteAll("more"));
+    ASSERT_EQ(::ftruncate(file.fd(), 5'000'000), 0);
+    ASSERT_EQ(::ftruncate(file.fd(), 500'000), 0);
+    ASSERT_TRUE(file.WriteAll("!"));
+  }
+  { const File untouched(path("empty"), O_RDWR | O_CREAT); }
+  Write("small", "12345");
+  std::vector<std::string> told;
+  ASSERT_TRUE(ScanOps(volume(), OpFilter(), [&](const OpRecord& op) {
+                told.push_back(std::string(OpName(op.kind)) + " " + op.path + " " +
+                               std::to_string(op.bytes));
+                return Visit::kContinue;
+              }).ok());
+  EXPECT_EQ(told,
+            (std::vector<std::string>{"create /f 0", "write /f 1000004", "truncate /f 5000000",
+                                      "truncate /f 500000", "write /f 500005", "create /empty 0",
+                                      "create /small 0", "write /small 5"}));
 }
 
 TEST_F(BulkTest, AnOpenReaderOfABaseFileSeesALaterWriter) {

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cerrno>
 #include <utility>
 
@@ -55,30 +56,36 @@ class DirectFiles::File {
   bool stale() const { return stale_.load(std::memory_order_acquire); }
   void MakeStale() { stale_.store(true, std::memory_order_release); }
 
+  // Who has opened it to write; by whom it was written the kernel does not say.
+  void SetWriter(const Caller& caller) { writer_ = {caller.uid, caller.pid}; }
   Result<void> Settle(Settling how) ABSL_LOCKS_EXCLUDED(mu_) {
     absl::MutexLock lock(&mu_);
     return SettleLocked(how);
   }
+  // What was written before is recorded; who asks for the size has the node record this.
   Result<void> SetSize(uint64_t size) ABSL_LOCKS_EXCLUDED(mu_) {
     if (size > kMaxHostContent) return Error(EFBIG);
     absl::MutexLock lock(&mu_);
+    AGENTFS_TRY(SettleLocked(Settling::kIfChanged));
     if (::ftruncate(host_, static_cast<off_t>(size)) != 0) return ErrnoError();
-    return SettleLocked(Settling::kModified);
+    return SettleLocked(Settling::kModified, OpKind());
   }
   Result<void> Allocate(uint32_t mode, uint64_t offset, uint64_t length) ABSL_LOCKS_EXCLUDED(mu_) {
     if (length > kMaxHostContent || offset > kMaxHostContent - length) return Error(EFBIG);
     absl::MutexLock lock(&mu_);
+    AGENTFS_TRY(SettleLocked(Settling::kIfChanged));
     if (::fallocate(host_, static_cast<int>(mode), static_cast<off_t>(offset),
                     static_cast<off_t>(length)) != 0) {
       return ErrnoError();
     }
-    return SettleLocked(Settling::kModified);
+    return SettleLocked(Settling::kModified, OpKind::kAllocate);
   }
 
   uint32_t opens = 0;  // guarded by DirectFiles::mu_
 
  private:
-  Result<void> SettleLocked(Settling how) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  Result<void> SettleLocked(Settling how, OpKind kind = OpKind::kWrite)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
   const std::shared_ptr<Tree> tree_;
   const NodeRef node_;
@@ -86,6 +93,10 @@ class DirectFiles::File {
   const int32_t backing_;
   const uint64_t origin_;
   std::atomic<bool> stale_{false};
+  struct Writer {
+    uint32_t uid = 0, pid = 0;
+  };
+  std::atomic<Writer> writer_{Writer()};
   absl::Mutex mu_;  // held while it is settled
   // As it was when it was last settled.
   uint64_t size_ ABSL_GUARDED_BY(mu_) = 0;
@@ -93,7 +104,7 @@ class DirectFiles::File {
   bool settled_ ABSL_GUARDED_BY(mu_) = false;
 };
 
-Result<void> DirectFiles::File::SettleLocked(Settling how) {
+Result<void> DirectFiles::File::SettleLocked(Settling how, OpKind kind) {
   if (stale()) return Ok();
   AGENTFS_ASSIGN(const struct stat st, StatFd(host_));
   const Timestamp modified = ModifiedOf(st);
@@ -108,10 +119,16 @@ Result<void> DirectFiles::File::SettleLocked(Settling how) {
   content.how = how == Settling::kCopy ? HostContent::How::kCopied : HostContent::How::kShared;
   content.last = how == Settling::kLast;
   if (changed) content.modified = modified;
+  content.kind = kind;
+  if (kind == OpKind::kWrite && size > size_) content.bytes = size - size_;
   content.wanted = [this] { return !stale(); };
   Caller caller;
   caller.checked = true;
   caller.origin = origin_;
+  caller.written_back = true;
+  const Writer writer = writer_;
+  caller.uid = writer.uid;
+  caller.pid = writer.pid;
   auto taken = tree_->fs().TakeContent(caller, *node_, content);
   if (!taken.ok() && taken.code() != ECANCELED) return taken.error();
   settled_ = true;
@@ -200,7 +217,7 @@ std::shared_ptr<DirectFiles::File> DirectFiles::MakeLocked(Inode& inode) {
   return std::make_shared<File>(inode.tree, inode.node, *made, *backing, origin_);
 }
 
-Result<OpenOut> DirectFiles::Open(Inode& inode, Wish wish) {
+Result<OpenOut> DirectFiles::Open(const Caller& caller, Inode& inode, Wish wish) {
   bool empty = false;
   if (wish == Wish::kDirectIfEmpty) {
     AGENTFS_ASSIGN(const Attr attr, inode.fs().GetAttr(*inode.node));
@@ -222,6 +239,7 @@ Result<OpenOut> DirectFiles::Open(Inode& inode, Wish wish) {
     return out;
   }
   ++state.file->opens;
+  if (wish == Wish::kDirectIfEmpty) state.file->SetWriter(caller);
   inode.was_direct = true;
   out.fh = kDirectHandle;
   out.open_flags = kOpenPassthrough;

@@ -37,10 +37,10 @@ class DirectFiles {
   // Whether this process may use passthrough for content of `fs`: EPERM, ELOOP, EOPNOTSUPP.
   Result<void> Probe(FileSystem& fs);
 
-  enum class Wish : uint8_t { kCached, kDirectIfEmpty };
+  enum class Wish : uint8_t { kCached, kDirectIfEmpty };  // to read; to write
   // The answer to an open that is granted, CREATE's too. ESTALE: the branch was restored while the
   // file was open; it is to be looked up anew.
-  Result<OpenOut> Open(Inode& inode, Wish wish);
+  Result<OpenOut> Open(const Caller& caller, Inode& inode, Wish wish);
   void Release(Inode& inode, uint64_t handle);
 
   bool IsOpen(const Tree& tree, NodeId node) ABSL_LOCKS_EXCLUDED(mu_);

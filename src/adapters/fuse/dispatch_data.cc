@@ -49,9 +49,9 @@ Dispatcher::Answer Dispatcher::Open(Request& request) {
 
 Result<OpenOut> Dispatcher::OpenFile(const Caller& caller, Inode& inode, int flags) {
   if (direct_ != nullptr) {
-    return direct_->Open(inode, (flags & O_ACCMODE) == O_RDONLY
-                                    ? DirectFiles::Wish::kCached
-                                    : DirectFiles::Wish::kDirectIfEmpty);
+    return direct_->Open(caller, inode,
+                         (flags & O_ACCMODE) == O_RDONLY ? DirectFiles::Wish::kCached
+                                                         : DirectFiles::Wish::kDirectIfEmpty);
   }
   OpenOut out{};
   out.open_flags = FOPEN_KEEP_CACHE | FOPEN_NOFLUSH;
@@ -101,7 +101,8 @@ Dispatcher::Answer Dispatcher::Write(Request& request) {
     caller.pid = 0;
   }
   AGENTFS_ASSIGN(const size_t written, request.fs().Write(caller, request.node(), in.offset, data));
-  if (opens_ != nullptr && !caller.written_back) opens_->Written(in.fh, written);
+  // What a mapping wrote bears the handle of one who has the file open to write.
+  if (opens_ != nullptr) opens_->Written(in.fh, written);
   fuse_write_out out{};
   out.size = static_cast<uint32_t>(written);
   return Give(request, out);
@@ -151,8 +152,14 @@ Result<uint64_t> Dispatcher::Copy(Request& request) {
   if (target->tree != request.inode.tree) return Error(EXDEV);  // the kernel copies then
   if (target->direct.load(std::memory_order_acquire)) return Error(EXDEV);
   if (direct_ != nullptr) AGENTFS_TRY(direct_->Settle(request.inode));
-  return request.fs().CopyRange(CallerOf(request), request.node(), in.off_in, *target->node,
-                                in.off_out, in.len);
+  AGENTFS_ASSIGN(const uint64_t copied,
+                 request.fs().CopyRange(CallerOf(request), request.node(), in.off_in, *target->node,
+                                        in.off_out, in.len));
+  if (opens_ != nullptr) {
+    opens_->Read(in.fh_in, copied);
+    opens_->Written(in.fh_out, copied);
+  }
+  return copied;
 }
 
 Dispatcher::Answer Dispatcher::CopyRange(Request& request) {
