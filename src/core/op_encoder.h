@@ -96,6 +96,7 @@ class OpEncoder {
   }
   void DropOld(Batch& batch);
   Result<uint64_t> DropRows(uint64_t first_kept, Batch& batch);
+  void ForgetPathsBefore(uint64_t first_kept);
   Result<void> DropNames(uint64_t first_kept, Batch& batch);
 
   Store& store_;

@@ -47,8 +47,19 @@ Result<uint64_t> OpEncoder::DropRows(uint64_t first_kept, Batch& batch) {
   return dropped;
 }
 
+// Those of which the batch at hand has nothing.
+void OpEncoder::ForgetPathsBefore(uint64_t first_kept) {
+  absl::erase_if(paths_, [&](const auto& each) {
+    const Path& path = *each.second;
+    if (path.changed || path.row.last_op >= first_kept) return false;
+    path_by_id_.erase(path.id);
+    return true;
+  });
+}
+
 // Paths, directories and processes that no row refers to any more.
 Result<void> OpEncoder::DropNames(uint64_t first_kept, Batch& batch) {
+  ForgetPathsBefore(first_kept);
   absl::flat_hash_set<uint64_t> used;
   for (const auto& [id, path] : path_by_id_) used.insert(path->row.directory);
   std::vector<std::pair<TableId, std::string>> gone;
@@ -81,9 +92,9 @@ Result<void> OpEncoder::DropNames(uint64_t first_kept, Batch& batch) {
     return Visit::kContinue;
   }));
   for (const auto& [table, key] : gone) batch.Delete(table, key);
-  // A directory may have gone that is known here: it gets a row again.
-  directory_ids_.clear();
-  directories_.clear();
+  // A directory that has gone and is known here gets a row again.
+  absl::erase_if(directory_ids_, [&](const auto& each) { return !used.contains(each.second); });
+  absl::erase_if(directories_, [&](const auto& each) { return !used.contains(each.second.id); });
   return Ok();
 }
 

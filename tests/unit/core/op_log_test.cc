@@ -270,6 +270,8 @@ TEST_F(OpLogTest, AtItsLimitTheOldestRowsGoAndARowSaysSo) {
   for (const std::string& line : log) {
     EXPECT_TRUE(line.starts_with("dropped") || line.starts_with("create f")) << line;
   }
+  EXPECT_LE(Count(tables::kOpPaths), 175u) << "names of what was dropped";
+  EXPECT_EQ(Count(tables::kOpDirectories), 1u);
 }
 
 TEST_F(OpLogTest, PruningKeepsWhatItWasToldToAndItsNames) {
