@@ -127,15 +127,23 @@ struct Changer {
   uint64_t exec;
 };
 
+// Of what is done to a directory only its renaming concerns what is in it.
+bool Concerns(const OpRecord& op, const std::string& path) {
+  if (op.kind == OpKind::kOpen || op.kind == OpKind::kRead) return false;
+  return op.kind == OpKind::kRename || op.path == path || op.path2 == path;
+}
+
 // In the order of time.
 Result<std::vector<Changer>> ChangersOf(Volume& volume, const std::string& branch,
                                         const std::string& path) {
   std::vector<Changer> changers;
   OpFilter filter;
-  filter.path = [&path](const std::string& each) { return each == path; };
+  filter.path = [&path](const std::string& each) {
+    return each == path ||
+           (path.size() > each.size() && path[each.size()] == '/' && path.starts_with(each));
+  };
   AGENTFS_TRY(ScanOps(volume, filter, [&](const OpRecord& op) {
-    const bool change = op.kind != OpKind::kOpen && op.kind != OpKind::kRead;
-    if (op.branch == branch && op.error == 0 && change) {
+    if (op.branch == branch && op.error == 0 && Concerns(op, path)) {
       changers.push_back({op.layer, op.process.exec});
     }
     return Visit::kContinue;

@@ -9,6 +9,7 @@
 #include "agentfs/files.h"
 #include "agentfs/path.h"
 #include "workspace/file_content.h"
+#include "workspace/with_parents.h"
 
 namespace agentfs {
 namespace {
@@ -201,8 +202,8 @@ Result<void> TreeRestorer::SetAttributes(const Change& change) {
 Result<std::vector<PathChange>> PlanRestore(Volume& volume, const std::string& branch,
                                             const std::string& ref,
                                             const std::vector<std::string>& paths) {
-  AGENTFS_ASSIGN(auto changes, FindChanges(volume, branch, ref, ChangeScope::kAll));
-  return SelectPaths(std::move(changes), paths);
+  AGENTFS_ASSIGN(const auto all, FindChanges(volume, branch, ref, ChangeScope::kAll));
+  return WithParents(all, SelectPaths(all, paths));
 }
 
 Result<void> RestorePaths(Volume& volume, const std::string& branch, const std::string& ref,

@@ -183,6 +183,14 @@ TEST_F(ApplyCliTest, RestoreTakesPathsAndKeepsWhatItReplaces) {
   EXPECT_EQ(Do({"fs", "cat", "/b"}).out, "1");
   EXPECT_EQ(Try({"fs", "ls", "/c"}).status, 4);
   EXPECT_EQ(Do({"restore", "one", "--json"}).Json()["snapshot"], nullptr);
+  Do({"fs", "mkdir", "-p", "/deep/er"});
+  Do({"fs", "write", "/deep/er/file"}, "found");
+  Do({"fs", "write", "/deep/other"}, "left out");
+  Do({"snapshot", "create", "deep"});
+  Do({"fs", "rm", "-r", "/deep"});
+  Do({"restore", "deep", "/deep/er/file"});
+  EXPECT_EQ(Do({"fs", "cat", "/deep/er/file"}).out, "found") << "with the directories above it";
+  EXPECT_EQ(Do({"fs", "ls", "/deep"}).out, "er\n");
   ExpectFailure({"restore", "absent"}, 4, "ENOENT");
   ExpectFailure({"restore", "one", "--branch", "absent"}, 4, "ENOENT");
   ExpectFailure({"undo"}, 4, "ENOENT");
