@@ -3,6 +3,7 @@
 // audit: the log of file operations.
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <charconv>
 #include <nlohmann/json.hpp>
 
@@ -20,18 +21,26 @@ namespace {
 
 using OpJson = nlohmann::ordered_json;
 
-// 90, 15m, 2h, 3d: that long ago; else a time.
+constexpr uint64_t kUsualLimit = 1000;
+
+// 15m, 2h, 3d: that long ago; else a time.
 Result<int64_t> ParseSince(const std::string& text) {
   static constexpr std::pair<char, int64_t> kUnits[] = {
-      {'s', 1}, {'m', 60}, {'h', 3600}, {'d', 86400}};
+      {'s', 1}, {'m', 60}, {'h', 3600}, {'d', 86400}, {'w', 604800}};
+  constexpr int64_t kSecond = 1'000'000'000;
   for (const auto& [unit, seconds] : kUnits) {
     int64_t number = 0;
     if (text.size() < 2 || text.back() != unit) continue;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size() - 1, number);
     if (error != std::errc() || end != text.data() + text.size() - 1 || number < 0) continue;
-    return ToNanoseconds(Now()) - number * seconds * 1'000'000'000;
+    const int64_t now = ToNanoseconds(Now());
+    return number > now / kSecond / seconds ? 0 : now - number * seconds * kSecond;
   }
-  return ParseTimeArgument(text);
+  auto time = ParseTimeArgument(text);
+  if (time.ok()) return time;
+  return Error(
+      EINVAL, "'" + text + "' is no time",
+      "say 15m, 2h, 3d or 1w ago, 2025-01-31, 2025-01-31T12:00:00Z, or seconds since 1970");
 }
 
 Result<OpFilter> FilterOf(const AuditCommand& command) {
@@ -103,50 +112,55 @@ std::vector<std::string> RowOf(const OpRecord& op) {
           path};
 }
 
-Result<void> PrintOps(const Context& context, Session& session, const AuditCommand& command,
-                      OpFilter filter) {
-  std::vector<OpRecord> ops;
-  // The last ones, in their order.
-  filter.order = Order::kDescending;
-  filter.limit = command.limit;
-  AGENTFS_TRY(ScanOps(session.volume(), filter, [&](const OpRecord& op) {
-    ops.push_back(op);
-    return Visit::kContinue;
-  }));
-  std::vector<std::vector<std::string>> rows;
-  for (auto op = ops.rbegin(); op != ops.rend(); ++op) {
-    if (context.json) {
-      AGENTFS_TRY(PrintLine(context, *op));
+// The last `limit` (0: all), in their order.
+Result<void> VisitLast(Volume& volume, OpFilter filter, uint64_t limit,
+                       const std::function<Result<void>(const OpRecord&)>& visit) {
+  std::vector<OpRecord> last;
+  Result<void> visited;
+  filter.limit = limit;
+  filter.order = limit == 0 ? Order::kAscending : Order::kDescending;
+  AGENTFS_TRY(ScanOps(volume, filter, [&](const OpRecord& op) {
+    if (limit != 0) {
+      last.push_back(op);
     } else {
-      rows.push_back(RowOf(*op));
+      visited = visit(op);
     }
-  }
-  if (context.json) return Ok();
-  return context.PrintTable({"ID", "TIME", "EXEC", "PROCESS", "BRANCH", "OP", "BYTES", "PATH"},
-                            rows);
+    return visited.ok() ? Visit::kContinue : Visit::kStop;
+  }));
+  AGENTFS_TRY(visited);
+  for (auto op = last.rbegin(); op != last.rend(); ++op) AGENTFS_TRY(visit(*op));
+  return Ok();
+}
+
+Result<int> PrintLines(Context& context, const AuditCommand& command, uint64_t usual_limit) {
+  AGENTFS_ASSIGN(const OpFilter filter, FilterOf(command));
+  AGENTFS_ASSIGN(auto session, Session::Open(context, Access::kRead));
+  AGENTFS_TRY(VisitLast(session->volume(), filter, command.limit.value_or(usual_limit),
+                        [&](const OpRecord& op) { return PrintLine(context, op); }));
+  AGENTFS_TRY(session->Close());
+  return kDone;
 }
 
 }  // namespace
 
 Result<int> RunAudit(Context& context, const AuditCommand& command) {
-  AGENTFS_ASSIGN(OpFilter filter, FilterOf(command));
+  if (context.json) return PrintLines(context, command, kUsualLimit);
+  AGENTFS_ASSIGN(const OpFilter filter, FilterOf(command));
   AGENTFS_ASSIGN(auto session, Session::Open(context, Access::kRead));
-  AGENTFS_TRY(PrintOps(context, *session, command, std::move(filter)));
+  std::vector<std::vector<std::string>> rows;
+  AGENTFS_TRY(VisitLast(session->volume(), filter, command.limit.value_or(kUsualLimit),
+                        [&](const OpRecord& op) {
+                          rows.push_back(RowOf(op));
+                          return Ok();
+                        }));
   AGENTFS_TRY(session->Close());
+  AGENTFS_TRY(
+      context.PrintTable({"ID", "TIME", "EXEC", "PROCESS", "BRANCH", "OP", "BYTES", "PATH"}, rows));
   return kDone;
 }
 
 Result<int> RunAuditExport(Context& context, const AuditCommand& command) {
-  AGENTFS_ASSIGN(const OpFilter filter, FilterOf(command));
-  AGENTFS_ASSIGN(auto session, Session::Open(context, Access::kRead));
-  Result<void> printed;
-  AGENTFS_TRY(ScanOps(session->volume(), filter, [&](const OpRecord& op) {
-    printed = PrintLine(context, op);
-    return printed.ok() ? Visit::kContinue : Visit::kStop;
-  }));
-  AGENTFS_TRY(printed);
-  AGENTFS_TRY(session->Close());
-  return kDone;
+  return PrintLines(context, command, 0);
 }
 
 Result<int> RunAuditPrune(Context& context, const AuditPrune& command) {
@@ -156,6 +170,7 @@ Result<int> RunAuditPrune(Context& context, const AuditPrune& command) {
   int64_t before = 0;
   if (!command.before.empty()) {
     AGENTFS_ASSIGN(before, ParseSince(command.before));
+    before = std::max<int64_t>(before, 1);  // 0 is no time to PruneOps
   }
   AGENTFS_ASSIGN(auto session, Session::Open(context, Access::kWrite));
   AGENTFS_ASSIGN(const uint64_t dropped,

@@ -59,8 +59,7 @@ Result<int> RunLog(Context& context, const LogCommand& command);
 
 struct AuditCommand {
   std::string path, op, since;
-  std::optional<uint64_t> exec;
-  uint64_t limit = 1000;
+  std::optional<uint64_t> exec, limit;  // a limit of 0: all
 };
 Result<int> RunAudit(Context& context, const AuditCommand& command);
 Result<int> RunAuditExport(Context& context, const AuditCommand& command);
@@ -97,8 +96,11 @@ struct ExportOptions {
 };
 // Writes the archive to the command's file (command_file.h).
 Result<int> RunExport(Context& context, const ExportOptions& options);
+struct PackCommand {
+  bool no_history = false;
+};
 // Writes a database to the command's file.
-Result<int> RunPack(Context& context);
+Result<int> RunPack(Context& context, const PackCommand& command);
 // Says that the command's file is there.
 Result<int> ReportFile(const Context& context, uint64_t size);
 struct ImportOptions {

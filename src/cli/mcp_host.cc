@@ -118,6 +118,7 @@ uint64_t McpHost::BeginCall(const mcp::CallRecord& call) {
   process.pid = context_.identity.pid;
   process.uid = context_.identity.uid;
   process.comm = "agentfs mcp";
+  process.level = context_.live->volume().GetAuditLevel();
   ProcessTracker::ActAs(std::make_shared<const OpProcess>(std::move(process)));
   return *id;
 }

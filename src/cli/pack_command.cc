@@ -4,6 +4,7 @@
 #include "cli/context.h"
 #include "cli/draft_file.h"
 #include "cli/session.h"
+#include "core/op_rows.h"
 #include "store/codec.h"
 #include "store/schema.h"
 #include "workspace/pack.h"
@@ -13,27 +14,56 @@ namespace {
 
 // A counter that is further than this has been damaged.
 constexpr uint64_t kMaxRecordId = 100'000'000;
+constexpr size_t kRowsAtOnce = 10'000;
 
-// Values, tool calls and execs are part of a workspace; the operations are the history of layers
-// that are not packed.
-Result<void> CopyRecords(Volume& from, Volume& to) {
-  for (const TableId table : {tables::kExecs, tables::kCalls, tables::kValues}) {
-    Batch rows;
-    uint64_t last = 0;
-    AGENTFS_TRY(from.ScanRecords({.table = table}, [&](const RowView& row) {
-      rows.Put(table, row.key, row.value, row.TakeBlob());
-      if (table != tables::kValues) last = KeyReader(row.key).Int();
-      return Visit::kContinue;
-    }));
-    if (last > kMaxRecordId) return Error(EBADMSG, "a record has an id that cannot be");
-    // The next one comes after them; the counter is written with them.
-    for (uint64_t next = 0; next < last;) next = to.NextRecord(table);
-    AGENTFS_TRY(to.WriteRecords(rows));
+// Layers and nodes are others in what is packed.
+std::string WithoutPlace(std::string_view value) {
+  OpRow row;
+  if (!DecodeOp(value, &row)) return std::string(value);
+  row.layer = row.node = 0;
+  return EncodeOp(row);
+}
+
+// Of execs and tool calls: the next one comes after those that are copied.
+Result<void> Reserve(Volume& to, TableId table, std::string_view last_key) {
+  if ((table != tables::kExecs && table != tables::kCalls) || last_key.empty()) return Ok();
+  const uint64_t last = KeyReader(last_key).Int();
+  if (last > kMaxRecordId) return Error(EBADMSG, "a record has an id that cannot be");
+  for (uint64_t next = 0; next < last;) next = to.NextRecord(table);
+  return Ok();
+}
+
+Result<void> CopyTable(Volume& from, Volume& to, TableId table) {
+  Batch rows;
+  std::string last;
+  Result<void> written;
+  AGENTFS_TRY(from.ScanRecords({.table = table}, [&](const RowView& row) {
+    if (rows.mutations.size() >= kRowsAtOnce) written = to.WriteRecords(rows);
+    if (rows.mutations.size() >= kRowsAtOnce) rows = Batch();
+    last = row.key;
+    const bool placed = table == tables::kOps;
+    rows.Put(table, row.key, placed ? WithoutPlace(row.value) : std::string(row.value),
+             row.TakeBlob());
+    return written.ok() ? Visit::kContinue : Visit::kStop;
+  }));
+  AGENTFS_TRY(written);
+  AGENTFS_TRY(Reserve(to, table, last));  // before the last rows: the counter is written with them
+  return to.WriteRecords(rows);
+}
+
+// Values are part of a workspace whatever its history. Operations come before what they refer to,
+// which is there then.
+Result<void> CopyRecords(Volume& from, Volume& to, const PackCommand& command) {
+  AGENTFS_TRY(CopyTable(from, to, tables::kValues));
+  if (command.no_history) return Ok();
+  for (const TableId table : {tables::kExecs, tables::kCalls, tables::kOps, tables::kOpPaths,
+                              tables::kOpDirectories, tables::kOpProcesses}) {
+    AGENTFS_TRY(CopyTable(from, to, table));
   }
   return Ok();
 }
 
-Result<void> PackInto(Session& session, const std::string& file) {
+Result<void> PackInto(Session& session, const std::string& file, const PackCommand& command) {
   StoreOptions store_options;
   store_options.create = true;
   store_options.large_rows = true;
@@ -46,17 +76,18 @@ Result<void> PackInto(Session& session, const std::string& file) {
     AGENTFS_TRY(session.operations().FlushPages(branch.name));
   }
   AGENTFS_TRY(PackVolume(session.volume(), *packed));
-  AGENTFS_TRY(CopyRecords(session.volume(), *packed));
+  AGENTFS_TRY(CopyRecords(session.volume(), *packed, command));
   return packed->Close();
 }
 
 }  // namespace
 
-Result<int> RunPack(Context& context) {
+Result<int> RunPack(Context& context, const PackCommand& command) {
   AGENTFS_ASSIGN(auto session, Session::Open(context, Access::kWrite));
   const Layout& layout = session->workspace().layout;
   const DraftFile draft(layout.database, "pack");
-  AGENTFS_TRY(context.Explain("cannot pack", layout.root, PackInto(*session, draft.file())));
+  AGENTFS_TRY(
+      context.Explain("cannot pack", layout.root, PackInto(*session, draft.file(), command)));
   AGENTFS_TRY(session->Close());
   AGENTFS_TRY(context.Explain("cannot pack", layout.root, draft.Deliver(*context.console)));
   return kDone;

@@ -45,8 +45,13 @@ std::optional<int64_t> FromSeconds(std::string_view text) {
 }
 
 std::optional<int64_t> FromDate(const std::string& text) {
-  if (!text.ends_with('Z')) return std::nullopt;
   std::tm parts{};
+  if (const char* end = ::strptime(text.c_str(), "%Y-%m-%d", &parts); end != nullptr && *end == 0) {
+    const int64_t seconds = ::timegm(&parts);
+    return Together(seconds >= 0 ? std::optional(seconds) : std::nullopt, "");
+  }
+  if (!text.ends_with('Z')) return std::nullopt;
+  parts = {};
   const char* rest = ::strptime(text.c_str(), "%Y-%m-%dT%H:%M:%S", &parts);
   if (rest == nullptr) return std::nullopt;
   const int64_t seconds = ::timegm(&parts);
@@ -61,7 +66,7 @@ Result<int64_t> ParseTimeArgument(const std::string& text) {
   if (!time) time = FromDate(text);
   if (time) return *time;
   return Error(EINVAL, "'" + text + "' is no time",
-               "say seconds since 1970, or 2025-01-31T12:00:00Z");
+               "say seconds since 1970, 2025-01-31, or 2025-01-31T12:00:00Z");
 }
 
 }  // namespace agentfs::cli

@@ -9,7 +9,7 @@
 namespace agentfs::cli {
 
 // A time that a person or a program says: seconds since 1970, perhaps with a fraction, or
-// "2025-01-31T12:00:00.5Z" (UTC). Nanoseconds since 1970; EINVAL.
+// "2025-01-31T12:00:00.5Z" or "2025-01-31" (UTC). Nanoseconds since 1970; EINVAL.
 Result<int64_t> ParseTimeArgument(const std::string& text);
 
 }  // namespace agentfs::cli

@@ -152,7 +152,9 @@ TEST_F(ArchiveCliTest, PackGivesOneFileThatNeedsNoBase) {
   Do({"kv", "set", "key", "[1]"});
   Do({"tool", "record", "search"});
   Do({"pack", "-o", At("packed.db")});
+  Do({"pack", "-o", At("clean.db"), "--no-history"});
   EXPECT_EQ(Do({"snapshot", "list"}).Lines().size(), 3u) << "nothing is left of packing";
+  const size_t operations = Do({"audit", "export"}).Lines().size();
   std::filesystem::remove_all(At("base"));
   const std::string packed = At("packed.db");
   EXPECT_EQ(In(packed, {"diff"}).out, main);
@@ -163,7 +165,20 @@ TEST_F(ArchiveCliTest, PackGivesOneFileThatNeedsNoBase) {
   EXPECT_EQ(In(packed, {"fs", "cat", "/src/moved.c", "--branch", "side"}).out, "int a;\n");
   EXPECT_THAT(In(packed, {"snapshot", "list"}).out, HasSubstr("the first"));
   EXPECT_EQ(In(packed, {"kv", "get", "key"}).out, "[1]\n");
+  EXPECT_EQ(In(packed, {"audit", "export", "--op", "rename"}).Json()["path2"], "/src/moved.c");
+  EXPECT_EQ(In(packed, {"audit", "export"}).Lines().size(), operations);
+  EXPECT_EQ(In(packed, {"sql", "--csv", "SELECT count(*) AS n FROM ops WHERE node OR layer"}).out,
+            "n\r\n0\r\n")
+      << "numbers of nodes and layers mean something else there";
   EXPECT_EQ(In(packed, {"tool", "record", "search"}).out, "2\n");
+  In(packed, {"fs", "write", "/later"}, "goes on");
+  EXPECT_EQ(In(packed, {"audit", "export", "--path", "/later", "--op", "write"}).Json()["bytes"],
+            7);
+  In(packed, {"fs", "rm", "/later"});
+  EXPECT_EQ(In(At("clean.db"), {"diff"}).out, main);
+  EXPECT_EQ(In(At("clean.db"), {"kv", "get", "key"}).out, "[1]\n");
+  EXPECT_EQ(In(At("clean.db"), {"audit", "export"}).out, "");
+  EXPECT_EQ(In(At("clean.db"), {"tool", "record", "search"}).out, "1\n");
   EXPECT_EQ(In(packed, {"fsck"}).status, 0);
   EXPECT_EQ(In(packed, {"gc"}).status, 0);
   EXPECT_EQ(In(packed, {"diff"}).out, main);

@@ -82,6 +82,30 @@ TEST_F(SqlCliTest, RowsAndTimeAreLimited) {
   EXPECT_EQ(late.status, 125);
   EXPECT_THAT(late.err, HasSubstr("--timeout"));
   EXPECT_EQ(Do({"sql", "--csv", "SELECT * FROM files", "--limit", "0"}).status, 0);
+  for (const char* wrong : {"-1", "x", ""}) {
+    EXPECT_EQ(Try({"sql", "SELECT 1", "--limit", wrong}).status, 2) << wrong;
+  }
+  for (const char* wrong : {"0", "-1", "nan", "inf", "x"}) {
+    EXPECT_EQ(Try({"sql", "SELECT 1", "--timeout", wrong}).status, 2) << wrong;
+  }
+}
+
+// What takes its time where nobody looks at the clock, or its memory.
+TEST_F(SqlCliTest, ValuesAndPatternsAreLimited) {
+  ExpectDenied("SELECT zeroblob(100000000)");
+  ExpectDenied("SELECT replace(hex(zeroblob(8000000)), '0', 'xxxxxxxx')");
+  const std::string text(50'000, 'a');
+  std::string pattern;
+  for (int i = 0; i < 5000; ++i) pattern += "%a";
+  for (const std::string how : {"LIKE", "GLOB"}) {
+    const Outcome outcome =
+        Try({"sql", "-"}, "SELECT '" + text + "' " + how + " '" + pattern + "b'");
+    EXPECT_EQ(outcome.status, 2) << outcome.err;
+  }
+  const Outcome cut = Do({"sql", "--csv",
+                          "WITH RECURSIVE n(x) AS (SELECT zeroblob(16000000) UNION ALL SELECT x "
+                          "FROM n) SELECT 1 FROM n WHERE length(x) LIMIT 3"});
+  EXPECT_EQ(cut.Lines().size(), 4u);
 }
 
 TEST_F(SqlCliTest, NothingButReadingIsPossible) {

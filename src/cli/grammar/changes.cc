@@ -112,11 +112,17 @@ void AddPack(CLI::App& app, Context& context) {
   CLI::App& command =
       AddCommand(app, "pack", "Write the whole workspace, base and all, as one database",
                  "  agentfs pack -o work.db\n"
+                 "  agentfs pack --no-history -o clean.db\n"
                  "  agentfs --workspace work.db diff       # on any machine, without the base");
   command.add_option("-o,--output", context.file, "The database; - is stdout")
       ->required()
       ->type_name("FILE");
-  command.callback([&context] { context.command = [&context] { return RunPack(context); }; });
+  auto options = std::make_shared<PackCommand>();
+  command.add_flag("--no-history", options->no_history,
+                   "Leave out what was done: operations, execs, tool calls");
+  command.callback([&context, options] {
+    context.command = [&context, options] { return RunPack(context, *options); };
+  });
   command.preparse_callback([&context](size_t) { context.file_use = FileUse::kWrite; });
 }
 

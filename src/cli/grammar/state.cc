@@ -8,6 +8,18 @@
 #include "cli/grammar/grammar.h"
 
 namespace agentfs::cli {
+namespace {
+
+// A range does not keep "nan" out.
+CLI::Validator Finite() {
+  return CLI::Validator(
+      [](const std::string& text) {
+        return text.find_first_of("nN") == text.npos ? "" : "no number";
+      },
+      "");
+}
+
+}  // namespace
 
 void AddSql(CLI::App& app, Context& context) {
   CLI::App& sql = AddCommand(
@@ -21,9 +33,10 @@ void AddSql(CLI::App& app, Context& context) {
   sql.add_flag("--csv", options->csv, "Print CSV instead of a table");
   sql.add_option("--timeout", options->timeout, "Give up after so many seconds (default: 10)")
       ->type_name("S")
-      ->check(CLI::Range(0.001, 86400.0));
+      ->check(CLI::Range(0.001, 86400.0) & Finite());
   sql.add_option("--limit", options->limit, "Print at most so many rows (default: 10000; 0: all)")
-      ->type_name("N");
+      ->type_name("N")
+      ->check(CLI::NonNegativeNumber);
   Choose(sql, context, options, RunSql, Place::kClient);
 }
 
@@ -85,14 +98,17 @@ void AddTool(CLI::App& app, Context& context) {
                   "Seconds since 1970, or 2025-01-31T12:00:00Z (default: when it was completed)")
       ->type_name("T");
   record.add_option("--completed", options->completed, "The same (default: now)")->type_name("T");
-  record.add_option("--exec", options->exec, "The exec that it belongs to")->type_name("ID");
+  record.add_option("--exec", options->exec, "The exec that it belongs to")
+      ->type_name("ID")
+      ->check(CLI::NonNegativeNumber);
   Choose(record, context, options, RunToolRecord);
 
   CLI::App& list = AddCommand(tool, "list", "List the calls, newest first",
                               "  agentfs tool list\n  agentfs tool list search --limit 5 --json");
   list.add_option("NAME", options->name, "Only of this tool")->type_name("");
   list.add_option("--limit", options->limit, "At most so many (default: 100; 0: all)")
-      ->type_name("N");
+      ->type_name("N")
+      ->check(CLI::NonNegativeNumber);
   Choose(list, context, options, RunToolList);
 
   CLI::App& stats =

@@ -15,6 +15,7 @@ namespace {
 // Also what one step of a query can cost, between two looks at the clock.
 constexpr int kMaxValueBytes = 16 << 20;
 constexpr int kMaxSqlBytes = 1 << 20;
+constexpr int kMaxPatternBytes = 1000;  // of LIKE and GLOB, which look at no clock
 constexpr int kOpcodesBetweenChecks = 100;
 
 // Functions that do more than compute.
@@ -121,6 +122,7 @@ Result<void> QuerySandbox::Confine() {
   sqlite3_limit(db, SQLITE_LIMIT_ATTACHED, 0);
   sqlite3_limit(db, SQLITE_LIMIT_LENGTH, kMaxValueBytes);
   sqlite3_limit(db, SQLITE_LIMIT_SQL_LENGTH, kMaxSqlBytes);
+  sqlite3_limit(db, SQLITE_LIMIT_LIKE_PATTERN_LENGTH, kMaxPatternBytes);
   sqlite3_limit(db, SQLITE_LIMIT_WORKER_THREADS, 0);
   sqlite3_set_authorizer(db, &Authorize, this);
   sqlite3_progress_handler(db, kOpcodesBetweenChecks, &CheckTime, this);

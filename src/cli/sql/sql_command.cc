@@ -91,8 +91,9 @@ Result<int> RunSql(Context& context, const SqlCommand& command) {
                                          : SqlFormat::kTable;
   AGENTFS_TRY(PrintAnswer(context, answer, format));
   if (answer.cut) {
-    context.Notice(
-        fmt::format("agentfs: only the first {} rows; --limit N gives more", answer.rows.size()));
+    const bool by_rows = answer.rows.size() >= limits.rows;
+    context.Notice(fmt::format("agentfs: only the first {} rows; {}", answer.rows.size(),
+                               by_rows ? "--limit N gives more" : "more is too much"));
   }
   return kDone;
 }

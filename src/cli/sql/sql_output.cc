@@ -13,9 +13,15 @@ namespace {
 
 // X'0aff', as SQL writes a blob.
 std::string HexLiteral(std::string_view bytes) {
+  constexpr std::string_view kDigits = "0123456789abcdef";
   std::string text = "X'";
-  for (const char c : bytes) text += fmt::format("{:02x}", static_cast<unsigned char>(c));
-  return text + "'";
+  text.reserve(2 * bytes.size() + 3);
+  for (const char c : bytes) {
+    const auto byte = static_cast<unsigned char>(c);
+    text += kDigits[byte >> 4];
+    text += kDigits[byte & 15];
+  }
+  return text += '\'';
 }
 
 std::string RealText(double value) { return fmt::format("{}", value); }
