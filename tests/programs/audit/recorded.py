@@ -6,43 +6,9 @@ import shutil
 import subprocess
 import sys
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "runs"))
-import runs as shared  # noqa: E402
-from runs import Runs, await_true, expect  # noqa: E402
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from audited import Audit, Names, Runs, await_true, expect, names_there, paths, rows, shared  # noqa: E402
 from workspace import NOBODY, as_user, device_for_everybody  # noqa: E402
-
-
-class Audit:
-    """A Runs, and what is recorded in it."""
-
-    def __init__(self, runs):
-        self.runs = runs
-
-    def __getattr__(self, name):
-        return getattr(self.runs, name)
-
-    def ops(self, *options):
-        """The rows, as dictionaries."""
-        text = self.ok("audit", "export", *options)
-        ops = [json.loads(line) for line in text.split("\n") if line]
-        for op in ops:
-            for key in ("path", "path2"):
-                if key in op:
-                    op[key] = op[key][1:]
-        return ops
-
-    def recorded(self, text, *options):
-        """The rows of a run of this shell text."""
-        before = max((op["id"] for op in self.ops()), default=0)
-        self.shell(text, *options, errors="replace")
-        new = [op for op in self.ops() if op["id"] > before]
-        execs = {op["exec"] for op in new}
-        expect(len(execs) == 1 and 0 not in execs, f"rows of one exec, not of {execs}: {new}")
-        return new
-
-
-def paths(ops, *kinds):
-    return sorted(op["path"] for op in ops if op["op"] in kinds)
 
 
 def check_shell(audit):
@@ -190,6 +156,26 @@ def check_names(audit):
     expect({"n/" + name for name in names if "\udcff" not in name} <= told and len(told) == len(names), f"{told}")
 
 
+def check_log(audit):
+    """The versions of a file, each with the exec that made it, also where a directory above was renamed."""
+    first = audit.recorded("mkdir -p v/d && echo 1 > v/d/f")[0]["exec"]
+    second = audit.recorded("echo 22 > v/d/f; chmod 600 v/d")[0]["exec"]
+    moved = audit.recorded("mv v/d v/e")[0]["exec"]
+    back = audit.recorded("mv v/e v/d; touch v/d/other")[0]["exec"]
+    gone = audit.recorded("rm -r v/d")[0]["exec"]
+
+    def versions(path):
+        told = json.loads(audit.ok("--json", "log", path))
+        return [(each["exec"], each.get("size")) for each in reversed(told)]
+    # One without a size is one that is not there.
+    expect(versions("/v/d/f") == [(first, 2), (second, 3), (moved, None), (back, 3), (gone, None)],
+           f"{versions('/v/d/f')}")
+    expect(versions("/v/e/f") == [(moved, 3), (back, None)], f"{versions('/v/e/f')}")
+    third = json.loads(audit.ok("--json", "log", "/v/d/f"))[-2]["ref"]
+    audit.ok("restore", third, "/v/d/f")
+    expect(audit.ok("fs", "cat", "/v/d/f") == "22\n", "the second version")
+
+
 def check_levels(audit):
     before = len(audit.ops())
     audit.shell("echo x > silent", "--audit", "off")
@@ -198,16 +184,36 @@ def check_levels(audit):
 
 
 def check_lost(audit):
-    """A client that is killed leaves a row that ends."""
-    process = audit.start("echo x > lost; echo ready; sleep 60")
+    """A client that is killed leaves a row that ends, and nothing that goes on writing."""
+    daemon = "setsid sh -c 'while :; do echo x >> ticks; done' &"
+    process = audit.start(f"echo x > lost; ({daemon}) ; until [ -s ticks ]; do :; done; echo ready; sleep 60")
     expect(process.stdout.readline() == "ready\n", "it does not run")
+    last = "SELECT id, state, status, signal, end_ns - start_ns AS took FROM execs ORDER BY id DESC LIMIT 1"
+    running = rows(audit, last)[0]
+    expect(running["state"] == "running" and running["took"] is None, f"{running}")
     process.kill()
     process.wait()
+    await_true(lambda: rows(audit, last)[0]["state"] == "lost", "the end of its row")
+    lost = rows(audit, last)[0]
+    expect(lost["id"] == running["id"] and lost["status"] is None and lost["signal"] is None, f"{lost}")
+    expect(lost["took"] > 0, f"{lost}")
+    made = {op["path"]: op["exec"] for op in audit.ops() if op["op"] == "create"}
+    expect(made["lost"] == made["ticks"] == lost["id"], f"{made}")
+    before = audit.ok("fs", "cat", "/ticks")
+    audit.shell("true")
+    expect(audit.ok("fs", "cat", "/ticks") == before, "its descendants go on")
 
-    def ended():
-        out = audit.ok("audit", "--path", "lost")
-        return "create" in out
-    await_true(ended, "its rows")
+
+def check_replay(audit):
+    """What all these programs did, done again with names alone, gives the names that there are."""
+    unrecorded = [*os.listdir(audit.ws), "silent"]
+    names = Names({name: False for name in unrecorded if name != ".agentfs"})
+    names.apply(op for op in audit.ops() if op["branch"] == "main")
+    there = names_there(audit)
+    # What is in n has names that JSON cannot tell.
+    differ = [name for name in names.kinds.keys() ^ there.keys() if not name.startswith("n/")]
+    expect(not differ, f"recorded and not there, or the reverse: {sorted(differ)[:20]}")
+    expect(len(there) > 150, f"{len(there)}")
 
 
 def check_prune(audit):
@@ -277,7 +283,7 @@ def run(runs):
     audit = Audit(runs)
     audit.ok("init")
     for check in (check_shell, check_tar, check_git, check_make, check_daemon, check_static, check_mapping,
-                  check_two_mappings, check_names, check_levels, check_lost, check_prune, check_killed_server):
+                  check_two_mappings, check_names, check_log, check_levels, check_lost, check_replay, check_prune, check_killed_server):
         check(audit)
         print(check.__name__, "ok", flush=True)
     audit.end()
