@@ -43,8 +43,17 @@ function(agentfs_library name)
   target_link_libraries(${name} PUBLIC agentfs_flags ${ARG_DEPENDS})
 endfunction()
 
-# Links the archives of imported shared libraries instead, where there are some: two dozen small ones
-# cost every start of the program a millisecond.
+# Where the shared library FILE has an archive beside it, that one.
+function(agentfs_archive_of result file)
+  string(REGEX REPLACE "[.]so([.][0-9.]+)?$" ".a" archive "${file}")
+  if(NOT EXISTS "${archive}")
+    set(archive "${file}")
+  endif()
+  set(${result} "${archive}" PARENT_SCOPE)
+endfunction()
+
+# Links the archives of imported shared libraries instead, where there are some: each library costs
+# every start of the program a tenth of a millisecond (decision 15).
 function(agentfs_link_archives pattern)
   if(AGENTFS_SANITIZER)
     return()
@@ -53,14 +62,38 @@ function(agentfs_link_archives pattern)
   list(FILTER targets INCLUDE REGEX "${pattern}")
   foreach(target IN LISTS targets)
     get_target_property(configurations ${target} IMPORTED_CONFIGURATIONS)
-    foreach(configuration IN LISTS configurations)
-      get_target_property(file ${target} IMPORTED_LOCATION_${configuration})
-      string(REGEX REPLACE "[.]so([.][0-9.]+)?$" ".a" archive "${file}")
-      if(EXISTS "${archive}")
-        set_target_properties(${target} PROPERTIES IMPORTED_LOCATION_${configuration} ${archive})
+    list(TRANSFORM configurations PREPEND _)
+    foreach(suffix IN LISTS configurations ITEMS "")
+      get_target_property(file ${target} IMPORTED_LOCATION${suffix})
+      if(file)
+        agentfs_archive_of(archive "${file}")
+        set_target_properties(${target} PROPERTIES IMPORTED_LOCATION${suffix} ${archive})
       endif()
     endforeach()
+    get_target_property(needed ${target} INTERFACE_LINK_LIBRARIES)
+    set(archives)
+    foreach(file IN LISTS needed)
+      agentfs_archive_of(archive "${file}")
+      list(APPEND archives "${archive}")
+    endforeach()
+    if(needed)
+      set_target_properties(${target} PROPERTIES INTERFACE_LINK_LIBRARIES "${archives}")
+    endif()
   endforeach()
+endfunction()
+
+# NAME stands for a library that Debian has no archive of: its own sources, which its headers come
+# with, compiled by cmake/archives/FILE; for sanitizers the shared library IMPORTED.
+function(agentfs_compiled_archive name file imported)
+  if(AGENTFS_SANITIZER)
+    add_library(${name} INTERFACE)
+    target_link_libraries(${name} INTERFACE ${imported})
+    return()
+  endif()
+  add_library(${name} STATIC ${CMAKE_SOURCE_DIR}/cmake/archives/${file})
+  target_include_directories(${name} SYSTEM PUBLIC
+    $<TARGET_PROPERTY:${imported},INTERFACE_INCLUDE_DIRECTORIES>)
+  target_compile_options(${name} PRIVATE -O2)
 endfunction()
 
 # A library that TARGET loads when it first calls it (src/sys/lazy_library.h): NAME becomes the name

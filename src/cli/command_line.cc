@@ -2,6 +2,8 @@
 #include "cli/command_line.h"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <array>
 #include <functional>
 #include <memory>
 #include <sstream>
@@ -106,7 +108,65 @@ void TakeOffMarks(CLI::App& app) {
   for (CLI::App* command : app.get_subcommands({})) TakeOffMarks(*command);
 }
 
-void Build(CLI::App& app, Context& context) {
+// What adds commands to the grammar, and the commands that it adds.
+struct Part {
+  void (*add)(CLI::App& app, Context& context);
+  std::array<std::string_view, 3> names;  // empty: no more
+};
+
+constexpr Part kParts[] = {
+    {AddInit, {"init"}},
+    {AddRun, {"run"}},
+    {AddExec, {"exec"}},
+    {AddSummary, {"summary"}},
+    {AddMount, {"mount"}},
+    {AddUnmount, {"umount"}},
+    {AddStatus, {"status"}},
+    {AddDiff, {"diff"}},
+    {AddApply, {"apply"}},
+    {AddBackwards, {"discard", "restore", "undo"}},
+    {AddLog, {"log"}},
+    {AddAudit, {"audit"}},
+    {AddSql, {"sql"}},
+    {AddKv, {"kv"}},
+    {AddTool, {"tool"}},
+    {AddPolicy, {"policy"}},
+    {AddExport, {"export"}},
+    {AddImport, {"import"}},
+    {AddPack, {"pack"}},
+    {AddServe, {"serve"}},
+    {AddMcp, {"mcp", "mcp-session"}},
+    {AddFs, {"fs"}},
+    {AddSnapshot, {"snapshot"}},
+    {AddBranch, {"branch"}},
+    {AddGc, {"gc"}},
+    {AddFsck, {"fsck"}},
+    {AddDoctor, {"doctor"}},
+    {AddCompletion, {"completion"}},
+    {AddVersion, {"version"}},
+};
+
+bool IsNamed(const Part& part, const std::vector<std::string>& arguments) {
+  const auto end = std::find(arguments.begin(), arguments.end(), "--");
+  return std::any_of(part.names.begin(), part.names.end(), [&](std::string_view name) {
+    return !name.empty() && std::find(arguments.begin(), end, name) != end;
+  });
+}
+
+// Whether only the whole grammar will do: to list it, or to say that there is no such command.
+bool NeedsAll(const std::vector<std::string>& arguments) {
+  for (const std::string& argument : arguments) {
+    if (argument == "--") break;
+    if (argument == "-h" || argument == "--help" || argument == "completion") return true;
+  }
+  return std::none_of(std::begin(kParts), std::end(kParts),
+                      [&](const Part& part) { return IsNamed(part, arguments); });
+}
+
+// The grammar of the commands that are named: that of all costs each start of the program half a
+// millisecond. A word may be meant as something else than a command; that does no harm.
+void Build(CLI::App& app, Context& context, const std::vector<std::string>& arguments) {
+  const bool all = NeedsAll(arguments);
   app.name("agentfs");
   app.require_subcommand(1);
   app.add_option("--workspace", context.workspace,
@@ -119,35 +179,9 @@ void Build(CLI::App& app, Context& context) {
   app.add_flag("--color", context.force_color, "Colours even if stdout is no terminal");
   app.set_version_flag("--version", "agentfs " AGENTFS_VERSION);
   app.footer(kExitHelp);
-  AddInit(app, context);
-  AddRun(app, context);
-  AddExec(app, context);
-  AddSummary(app, context);
-  AddMount(app, context);
-  AddUnmount(app, context);
-  AddStatus(app, context);
-  AddDiff(app, context);
-  AddApply(app, context);
-  AddBackwards(app, context);
-  AddLog(app, context);
-  AddAudit(app, context);
-  AddSql(app, context);
-  AddKv(app, context);
-  AddTool(app, context);
-  AddPolicy(app, context);
-  AddExport(app, context);
-  AddImport(app, context);
-  AddPack(app, context);
-  AddServe(app, context);
-  AddMcp(app, context);
-  AddFs(app, context);
-  AddSnapshot(app, context);
-  AddBranch(app, context);
-  AddGc(app, context);
-  AddFsck(app, context);
-  AddDoctor(app, context);
-  AddCompletion(app, context);
-  AddVersion(app, context);
+  for (const Part& part : kParts) {
+    if (all || IsNamed(part, arguments)) part.add(app, context);
+  }
   TakeOffMarks(app);
 }
 
@@ -204,7 +238,7 @@ int ReportUsage(const CLI::App& app, Context& context, const CLI::ParseError& er
 
 std::optional<int> ParseCommandLine(std::vector<std::string> arguments, Context& context) {
   CLI::App app(kAbout);
-  Build(app, context);
+  Build(app, context, arguments);
   TranslateFindOptions(arguments);
   const bool json = AsksForJson(arguments);
   MarkWords(arguments);

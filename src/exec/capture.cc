@@ -43,8 +43,10 @@ class Catcher {
     if (n <= 0) return pipe_.Reset();
     Add({piece, static_cast<size_t>(n)});
   }
-  void ReadToEnd() {
-    while (pipe_) Read();
+  // What was written, by who has gone.
+  void ReadRest() {
+    struct pollfd wait = {pipe_.get(), POLLIN, 0};
+    while (pipe_ && ::poll(&wait, 1, 0) > 0) Read();
   }
   CapturedOutput Take() {
     output_.truncated = output_.total > output_.bytes.size();
@@ -236,11 +238,12 @@ void CaptureRun::Judge(int status) {
 }
 
 Result<Captured> CaptureRun::Follow() {
-  while (!over_) WaitOnce();
-  const int status = Reap();
-  // Everything that could write to them is gone.
-  out_.ReadToEnd();
-  err_.ReadToEnd();
+  // Process 1 has seen all others off when it tells the end.
+  while (!over_ && !end_) WaitOnce();
+  const int status = over_ ? Reap() : 0;
+  if (!over_) captured_.remains = SandboxRemains(process_.pid);
+  out_.ReadRest();
+  err_.ReadRest();
   struct pollfd left = {process_.channel.get(), POLLIN, 0};
   while (channel_open_ && !ending_ && ::poll(&left, 1, 0) > 0) TakeMessage();
   captured_.duration_us =
@@ -258,6 +261,11 @@ Result<Captured> CaptureRun::Follow() {
 }
 
 }  // namespace
+
+SandboxRemains::~SandboxRemains() {
+  while (pid_ > 0 && ::waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
+  }
+}
 
 Result<Captured> RunCaptured(const SandboxedCommand& command, const CaptureOptions& options) {
   AGENTFS_ASSIGN(const Fd input, MakeInput(options.input));

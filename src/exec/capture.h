@@ -10,6 +10,7 @@
 #include <stop_token>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "agentfs/result.h"
 #include "exec/envelope.h"
@@ -34,6 +35,23 @@ struct CaptureOptions {
 inline constexpr uint64_t kInlineOutput = uint64_t{64} << 10;
 inline constexpr uint64_t kMaxKeptOutput = uint64_t{1} << 30;
 
+// What is left of a sandbox in which nothing runs any more: its namespaces take a millisecond to
+// go, which nobody has to wait for. The destructor does.
+class SandboxRemains {
+ public:
+  SandboxRemains() = default;
+  explicit SandboxRemains(pid_t bubblewrap) : pid_(bubblewrap) {}
+  SandboxRemains(SandboxRemains&& other) noexcept : pid_(std::exchange(other.pid_, 0)) {}
+  SandboxRemains& operator=(SandboxRemains&& other) noexcept {
+    std::swap(pid_, other.pid_);
+    return *this;
+  }
+  ~SandboxRemains();
+
+ private:
+  pid_t pid_ = 0;
+};
+
 struct Captured {
   // Of a file that could not be written, why: the result is not worse for it.
   std::string trouble;
@@ -43,6 +61,7 @@ struct Captured {
   CapturedOutput out, err;
   int64_t duration_us = 0, cpu_us = 0;
   uint64_t max_rss = 0;
+  SandboxRemains remains;
 };
 
 // Returns when the command and all processes that it left have ended. EPERM, with what bubblewrap

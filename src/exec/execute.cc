@@ -87,6 +87,7 @@ class Execution {
   const ExecutionOptions& options_;
   ExecutionEnvelope envelope_;
   ExecutionBegun begun_;
+  SandboxRemains remains_;  // waited for last
   bool approved_ = false;
 };
 
@@ -158,6 +159,7 @@ Result<Captured> Execution::RunInSandbox(const std::string& bubblewrap) {
   SandboxWish wish;
   wish.command = Words(request());
   wish.environment = request().environment;
+  wish.inherited = options_.environment;
   wish.rules = request().rules;
   wish.directory = HostDirectory(host_.workspace(), request().cwd);
   wish.read_only = request().read_only;
@@ -185,6 +187,7 @@ void Execution::Take(Captured captured) {
   result.duration_us = captured.duration_us;
   result.cpu_us = captured.cpu_us;
   result.max_rss = captured.max_rss;
+  remains_ = std::move(captured.remains);
 }
 
 // What is kept with the exec: small output itself, of large output that it is in a file.

@@ -70,6 +70,8 @@ struct ExecutionOptions {
   std::function<bool(const policy::ExecutionDecision&, const std::string& command)> ask;
   std::stop_token stop;  // ends the command
   std::function<void(OutputStream, std::string_view)> tee;
+  // "NAME=value", in place of this process's own environment, for who asks for another process.
+  std::optional<std::vector<std::string>> environment;
 };
 
 // Never throws, never fails: what goes wrong is in the envelope. Any number at a time, each with a

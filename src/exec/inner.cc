@@ -46,8 +46,9 @@ class Inner {
  private:
   // Passes signals on that agentfs outside was sent.
   bool TakeMessage();
-  // The status once the command has ended.
+  // The status once the command has ended, and all others with it.
   std::optional<int> Reap();
+  void EndOthers() const;
   void TellEnd(int status) const;
 
   const InnerOptions& options_;
@@ -79,6 +80,14 @@ void Inner::TellEnd(int status) const {
   SendMessage(options_.channel, message);
 }
 
+// The end of this process would do that, but nobody outside would know that it is done before the
+// namespaces are gone, too.
+void Inner::EndOthers() const {
+  do {
+    ::kill(-1, SIGKILL);
+  } while (::waitpid(-1, nullptr, 0) > 0 || errno == EINTR);
+}
+
 std::optional<int> Inner::Reap() {
   int status = 0;
   for (pid_t pid; (pid = ::waitpid(-1, &status, WNOHANG | WUNTRACED)) > 0;) {
@@ -86,6 +95,7 @@ std::optional<int> Inner::Reap() {
     if (WIFSTOPPED(status)) {
       SendMessage(options_.channel, {SandboxMessage::Kind::kStopped, WSTOPSIG(status)});
     } else {
+      EndOthers();
       TellEnd(status);
       return WIFSIGNALED(status) ? kSignalled + WTERMSIG(status) : WEXITSTATUS(status);
     }

@@ -51,14 +51,22 @@ std::vector<char*> Pointers(std::vector<std::string>& words) {
   return pointers;
 }
 
-std::vector<std::string> CommandEnvironment(const std::vector<std::string>& added) {
+std::vector<std::string> OwnEnvironment() {
+  std::vector<std::string> all;
+  for (char** variable = environ; *variable != nullptr; ++variable) all.emplace_back(*variable);
+  return all;
+}
+
+std::vector<std::string> CommandEnvironment(const SandboxedCommand& command) {
+  const std::vector<std::string>& added = command.environment;
   std::vector<std::string> all = added;
-  for (char** variable = environ; *variable != nullptr; ++variable) {
-    const std::string_view name(*variable, std::strcspn(*variable, "="));
+  std::vector<std::string> inherited = command.inherited ? *command.inherited : OwnEnvironment();
+  for (std::string& variable : inherited) {
+    const std::string_view name = std::string_view(variable).substr(0, variable.find('='));
     const bool replaced = std::any_of(added.begin(), added.end(), [&](const std::string& each) {
       return each.size() > name.size() && each.starts_with(name) && each[name.size()] == '=';
     });
-    if (!replaced) all.emplace_back(*variable);
+    if (!replaced) all.push_back(std::move(variable));
   }
   return all;
 }
@@ -118,7 +126,7 @@ Result<SandboxProcess> SandboxProcess::Start(const SandboxedCommand& command,
   SandboxProcess process;
   AGENTFS_ASSIGN(const Handed handed, MakeDescriptors(start, command.inner_program, process));
   std::vector<std::string> arguments = ArgumentsFor(command, handed, start.signals);
-  std::vector<std::string> environment = CommandEnvironment(command.environment);
+  std::vector<std::string> environment = CommandEnvironment(command);
   Spawner spawner;
   for (const Fd* fd : {&handed.channel, &handed.program, &handed.error, &handed.filter}) {
     spawner.Hand(fd->get(), fd->get());

@@ -5,6 +5,7 @@
 
 #include <sys/types.h>
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,9 +21,11 @@ struct SandboxedCommand {
   std::string inner_program;  // where process 1 is to be had (inner_program.h); empty: nowhere yet
   SandboxPlan plan;
   std::vector<std::string> command;      // not empty
-  std::vector<std::string> environment;  // "NAME=value", besides this process's own
-  std::string directory;                 // where it starts, if that is there inside
-  std::string fallback;                  // where it starts else
+  std::vector<std::string> environment;  // "NAME=value", besides what it inherits
+  // What it inherits; none: this process's own environment.
+  std::optional<std::vector<std::string>> inherited;
+  std::string directory;  // where it starts, if that is there inside
+  std::string fallback;   // where it starts else
 };
 
 struct SandboxStart {

@@ -86,6 +86,7 @@ Result<SandboxedCommand> SetUpSandbox(const Workspace& workspace, const BranchPl
   command.inner_program = place.inner_program;
   command.command = wish.command;
   command.environment = wish.environment;
+  command.inherited = wish.inherited;
   command.environment.insert(
       command.environment.end(),
       {"AGENTFS=1", "AGENTFS_WORKSPACE=" + facts.workspace, "AGENTFS_BRANCH=" + place.branch,

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -24,9 +25,10 @@ struct BranchPlace {
 
 struct SandboxWish {
   std::vector<std::string> command;
-  std::vector<std::string> environment;  // besides what every sandboxed command gets
-  SandboxRules rules;                    // absolute paths; they win over the workspace's own
-  std::string directory;                 // on the host; where it is not visible, the workspace
+  std::vector<std::string> environment;               // besides what every sandboxed command gets
+  std::optional<std::vector<std::string>> inherited;  // SandboxedCommand
+  SandboxRules rules;     // absolute paths; they win over the workspace's own
+  std::string directory;  // on the host; where it is not visible, the workspace
   bool read_only = false;
 };
 

@@ -69,6 +69,8 @@ class RuleReader {
                             "it is about nothing: name a program, a subcommand, flags, "
                             "paths, a category or a purpose");
     }
+    // Those of the built-in rules are the tests' to check, not each command's.
+    if (origin_ == Origin::kBuiltIn) return std::move(rule_);
     if (auto checked = rule_.CheckExamples(); !checked.ok()) {
       return spot_.Complain(rule_.line, checked.error().message());
     }

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "policy/program_table.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cstdio>
 #include <cstdlib>
 
 namespace agentfs::policy {
 namespace {
+
+constexpr size_t kUsualPrograms = 2048;
 
 // The next piece before `separator`, which is taken away with it.
 std::string_view TakePiece(std::string_view& text, char separator) {
@@ -135,23 +138,25 @@ Result<void> ProgramTable::AddLine(std::string_view line) {
   for (std::string_view word : Split(line.substr(colon + 3), ' ')) {
     AGENTFS_TRY(AddFact(word, facts));
   }
+  const size_t at = facts_.size();
+  facts_.push_back(std::move(facts));
   std::string_view names = line.substr(0, colon);
   const size_t slash = names.find(" / ");
   if (slash == std::string_view::npos) {
-    for (std::string_view name : Split(names, ' ')) AGENTFS_TRY(AddName(std::string(name), facts));
+    for (std::string_view name : Split(names, ' ')) AGENTFS_TRY(AddName(std::string(name), at));
     return Ok();
   }
   for (std::string_view program : Split(names.substr(0, slash), ',')) {
     for (std::string_view subcommand : Split(names.substr(slash + 3), ' ')) {
-      AGENTFS_TRY(AddName(std::string(program) + " " + std::string(subcommand), facts));
+      AGENTFS_TRY(AddName(std::string(program) + " " + std::string(subcommand), at));
     }
   }
   return Ok();
 }
 
-Result<void> ProgramTable::AddName(const std::string& name, const ProgramFacts& facts) {
+Result<void> ProgramTable::AddName(const std::string& name, size_t facts) {
   const bool added = name.starts_with("$")
-                         ? environment_.emplace(name.substr(1), facts.categories).second
+                         ? environment_.emplace(name.substr(1), facts_[facts].categories).second
                          : programs_.emplace(name, facts).second;
   if (!added) return Error(EINVAL, "'" + name + "' is there twice");
   return Ok();
@@ -159,6 +164,8 @@ Result<void> ProgramTable::AddName(const std::string& name, const ProgramFacts& 
 
 Result<ProgramTable> ProgramTable::Parse(std::string_view text) {
   ProgramTable table;
+  table.facts_.reserve(std::count(text.begin(), text.end(), '\n'));
+  table.programs_.reserve(kUsualPrograms);
   for (int number = 1; !text.empty(); ++number) {
     const std::string_view line = TakePiece(text, '\n');
     if (line.empty() || line.starts_with("#")) continue;
@@ -184,7 +191,7 @@ const ProgramTable& ProgramTable::BuiltIn() {
 const ProgramFacts* ProgramTable::Find(const std::string& name) const {
   auto found = programs_.find(name);
   if (found == programs_.end()) found = programs_.find(WithoutVersion(name));
-  return found == programs_.end() ? nullptr : &found->second;
+  return found == programs_.end() ? nullptr : &facts_[found->second];
 }
 
 CategorySet ProgramTable::EnvironmentEffect(const std::string& name) const {

@@ -100,9 +100,10 @@ class ProgramTable {
 
  private:
   Result<void> AddLine(std::string_view line);
-  Result<void> AddName(const std::string& name, const ProgramFacts& facts);
+  Result<void> AddName(const std::string& name, size_t facts);
 
-  std::unordered_map<std::string, ProgramFacts> programs_;
+  std::vector<ProgramFacts> facts_;                   // one for each line
+  std::unordered_map<std::string, size_t> programs_;  // where in facts_
   std::unordered_map<std::string, CategorySet> environment_;
 };
 

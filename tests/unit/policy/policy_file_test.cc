@@ -58,6 +58,8 @@ TEST(PolicyFileTest, TheBuiltInTextKeepsItsExamples) {
   for (const Rule& rule : policy->rules) {
     EXPECT_FALSE(rule.match.empty()) << rule.name;
     EXPECT_FALSE(rule.not_match.empty()) << rule.name;
+    const auto kept = rule.CheckExamples();
+    EXPECT_TRUE(kept.ok()) << rule.name << ": " << kept.error().message();
   }
 }
 
