@@ -105,7 +105,13 @@ struct FsStats {
   uint32_t name_max = 255;
 };
 
-enum class RenameMode : uint8_t { kReplace, kNoReplace, kExchange };
+enum class RenameMode : uint8_t {
+  kReplace,
+  kNoReplace,
+  kExchange,
+  kWhiteout,           // leaves a character device 0/0 at the old name, as overlayfs wants it
+  kNoReplaceWhiteout,  // the same if nothing is at the new one
+};
 enum class AllocateMode : uint8_t {
   kAllocate,
   kKeepSize,

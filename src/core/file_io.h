@@ -39,6 +39,11 @@ class FileIo {
                               uint64_t offset, uint64_t length);
   Result<uint64_t> SeekLocked(ViewNode& node, uint64_t offset, SeekTarget target);
   Result<void> TakeLocked(const Caller& caller, ViewNode& node, const HostContent& from);
+  // Whether who reads the node now has to call one of these (relatime); the lock is held, shared.
+  bool WantsAccessTime(const ViewNode& node) const;
+  // Takes the node's lock itself.
+  void TouchAccessTime(ViewNode& node);
+  void TouchAccessTimeLocked(ViewNode& node);
 
  private:
   // Where a piece of a file is. Object 0: a hole.
@@ -74,7 +79,6 @@ class FileIo {
   // All of it, zeros past the end of the file.
   Result<void> ReadFullyLocked(ViewNode& node, uint64_t offset, std::span<char> out);
   uint64_t SizeLocked(ViewNode& node);
-  void TouchAccessTime(ViewNode& node);
 
   // ---- file_write.cc
   bool UsesObjects(uint64_t size) const;

@@ -232,10 +232,10 @@ Result<size_t> FileIo::ReadOnce(ViewNode& node, uint64_t offset, std::span<char>
     if (!node.IsRegular()) return Error(EINVAL);
     whole_base = node.kind == ContentKind::kBase;
     base = BaseOfLocked(node);
+    touch = WantsAccessTime(node);
     if (!whole_base) {
       if (offset >= node.size) return size_t{0};
       out = out.first(std::min<uint64_t>(out.size(), node.size - offset));
-      touch = node.HasRecord() && AccessTimeIsStale(node, Now());
       if (node.kind == ContentKind::kChunks && CopyKnownChunks(node, offset, out)) {
         lock.Unlock();
         if (touch) TouchAccessTime(node);
@@ -243,7 +243,11 @@ Result<size_t> FileIo::ReadOnce(ViewNode& node, uint64_t offset, std::span<char>
       }
     }
   }
-  if (whole_base) return ReadBase(base, offset, out);
+  if (whole_base) {
+    AGENTFS_ASSIGN(const size_t count, ReadBase(base, offset, out));
+    if (touch && count > 0) TouchAccessTime(node);
+    return count;
+  }
   {
     AGENTFS_ASSIGN(NodeLock lock, NodeLock::Take(nodes_, node, LockMode::kExclusive));
     if (offset >= node.size) return size_t{0};
@@ -260,15 +264,20 @@ Result<size_t> FileIo::ReadOnce(ViewNode& node, uint64_t offset, std::span<char>
   return out.size();
 }
 
+bool FileIo::WantsAccessTime(const ViewNode& node) const {
+  return !nodes_.read_only() && node.HasRecord() && AccessTimeIsStale(node, Now());
+}
+
 // Best effort: a read does not fail because its time could not be noted.
 void FileIo::TouchAccessTime(ViewNode& node) {
-  if (nodes_.read_only()) return;
   Result<NodeLock> lock = NodeLock::Take(nodes_, node, LockMode::kExclusive);
-  if (!lock.ok()) return;
-  const Timestamp now = Now();
-  if (!node.HasRecord() || !AccessTimeIsStale(node, now)) return;
+  if (lock.ok()) TouchAccessTimeLocked(node);
+}
+
+void FileIo::TouchAccessTimeLocked(ViewNode& node) {
+  if (!WantsAccessTime(node)) return;
   Journal::Change change(nodes_.journal());
-  node.atime = now;
+  node.atime = Now();
   // A read creates no state: where the layer has no record of the node, memory has to do.
   if (node.layer == nodes_.open_layer()) nodes_.PutNode(change, node);
 }

@@ -29,8 +29,8 @@ Result<void> CheckSticky(const Caller& caller, const ViewNode& directory, const 
   return Error(EPERM);
 }
 
-Result<void> CheckMakeNode(const Caller& caller, uint32_t mode) {
-  const bool device = S_ISCHR(mode) || S_ISBLK(mode);
+Result<void> CheckMakeNode(const Caller& caller, uint32_t mode, uint64_t rdev) {
+  const bool device = (S_ISCHR(mode) && rdev != 0) || S_ISBLK(mode);
   if (device && caller.uid != 0 && !caller.checked) return Error(EPERM);
   return Ok();
 }

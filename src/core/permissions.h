@@ -22,8 +22,8 @@ inline bool IsOwner(const Caller& caller, const ViewNode& node) {
 inline bool MayKeepSetGid(const Caller& caller, uint32_t gid) {
   return caller.checked || caller.uid == 0 || caller.InGroup(gid);
 }
-// Devices are root's to make: EPERM.
-Result<void> CheckMakeNode(const Caller& caller, uint32_t mode);
+// Devices are root's to make, all but overlayfs' whiteout (a character device 0/0): EPERM.
+Result<void> CheckMakeNode(const Caller& caller, uint32_t mode, uint64_t rdev);
 // The mode that chmod to `mode` gives: a file's setgid bit is lost to those not in its group.
 uint32_t ModeAfterChmod(const Caller& caller, const ViewNode& node, uint32_t mode);
 // A write or a change of owner takes the set-id bits away (exclusive lock). Setgid without group

@@ -233,8 +233,9 @@ class View final : public FileSystem {
   struct RenameSide {
     ViewNode& parent;
     std::string_view name;
-    Name found;
-    NodeRef node;
+    Name found = {};
+    NodeRef node = {};
+    NodeRef whiteout = {};               // that takes its place
     std::vector<NodeId> ancestors = {};  // of the parent, itself among them; if the parents differ
   };
   Result<NodeRef> NodeOfSide(const RenameSide& side, ViewNode& other_parent);
@@ -249,9 +250,13 @@ class View final : public FileSystem {
   void Exchange(const RenameSide& from, const RenameSide& to, Note& note);
   Result<Buffer> OriginalOf(const RenameSide& side);
   void Replace(const RenameSide& from, const RenameSide& to, const Buffer& original, Note& note);
+  Result<void> ReplaceWithWhiteout(const Caller&, RenameSide& from, const RenameSide& to,
+                                   const Buffer& original, Note& note)
+      ABSL_SHARED_LOCKS_REQUIRED(operations_);
 
   // ---- view_attr.cc
   Result<void> CheckSetAttr(const Caller&, ViewNode& node, const AttrChange& change);
+  Result<void> CheckClearSetId(const Caller&, ViewNode& node);
   static void ApplyAttr(const Caller&, ViewNode& node, const AttrChange& change);
   // What the access list becomes by a chmod; nothing: there is none.
   Result<std::optional<Buffer>> AclAfterChmod(ViewNode& node, const AttrChange& change);

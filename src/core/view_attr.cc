@@ -40,8 +40,12 @@ Result<std::string> View::ReadLink(const Caller&, Node& base_node) {
   ViewNode& node = AsViewNode(base_node);
   AGENTFS_ASSIGN(NodeLock lock, NodeLock::Take(nodes_, node, LockMode::kShared));
   if (node.type() != S_IFLNK) return Error(EINVAL);
-  if (node.target() != nullptr) return *node.target();
-  return nodes_.volume().base->ReadLink(node.base->path);
+  if (node.target() == nullptr) return nodes_.volume().base->ReadLink(node.base->path);
+  std::string target = *node.target();
+  if (!io_.WantsAccessTime(node)) return target;
+  lock.Unlock();
+  io_.TouchAccessTime(node);
+  return target;
 }
 
 // ---- setattr
@@ -57,7 +61,19 @@ Result<void> View::CheckSetAttr(const Caller& caller, ViewNode& node, const Attr
     if (!IsOwner(caller, node)) return Error(EPERM);
     if (node.type() == S_IFLNK) return Error(EOPNOTSUPP);
   }
+  if (change.clear_set_id) AGENTFS_TRY(CheckClearSetId(caller, node));
   return CheckTimes(caller, node, change);
+}
+
+// A kernel that asks for it without saying why does so for a writer, who was let write, or for
+// chown(2) to nobody new, which is the owner's.
+Result<void> View::CheckClearSetId(const Caller& caller, ViewNode& node) {
+  if (caller.uid == 0 || caller.uid == node.uid) return Ok();
+  if (node.IsDirectory() || (node.mode & (S_ISUID | S_ISGID)) == 0) return Ok();
+  Caller asking = caller;
+  asking.checked = false;
+  if (CheckAccess(asking, node, W_OK).ok() || XattrLocked(node, kAccessAcl).ok()) return Ok();
+  return Error(EPERM);
 }
 
 // The node's fields; the size is not among them. ctime is set by the caller.
@@ -66,7 +82,8 @@ void View::ApplyAttr(const Caller& caller, ViewNode& node, const AttrChange& cha
   // A change of owner takes set-id bits away also from root's files; one of size not.
   const bool owner = (change.uid || change.gid) && !node.IsDirectory() && !change.mode;
   const bool size = change.size && caller.ClearsSetId();
-  if (owner || size || change.clear_set_id) ClearSetIdBits(caller, node);
+  const bool asked = change.clear_set_id && !node.IsDirectory();
+  if (owner || size || asked) ClearSetIdBits(caller, node);
   if (change.uid) node.uid = *change.uid;
   if (change.gid) node.gid = *change.gid;
   if (change.mode) node.mode = ModeAfterChmod(caller, node, *change.mode);

@@ -103,7 +103,10 @@ Result<std::vector<View::Listed>> View::ListLocked(ViewNode& node, uint64_t curs
 Result<std::vector<View::Listed>> View::ListAfter(const Caller& caller, ViewNode& node,
                                                   uint64_t cursor, size_t limit, Detail detail) {
   AGENTFS_ASSIGN(NodeLock lock, LockDirectory(node, LockMode::kExclusive));
-  if (cursor == 0) AGENTFS_TRY(CheckAccess(caller, node, R_OK));
+  if (cursor == 0) {
+    AGENTFS_TRY(CheckAccess(caller, node, R_OK));
+    io_.TouchAccessTimeLocked(node);
+  }
   return ListLocked(node, cursor, limit, detail);
 }
 

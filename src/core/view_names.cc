@@ -289,7 +289,7 @@ Result<Found> View::MakeNew(const Caller& caller, Node& parent_node, std::string
   AGENTFS_ASSIGN(Name found, FindName(parent, name));
   if (found.exists()) return Error(EEXIST);
   AGENTFS_TRY(PrepareNew(caller, parent));
-  AGENTFS_TRY(CheckMakeNode(caller, what.mode));
+  AGENTFS_TRY(CheckMakeNode(caller, what.mode, what.rdev));
   AGENTFS_TRY(nodes_.PrepareRecordLocked(parent));
   AGENTFS_TRY(Inherit(caller, parent, what));
   NodeRef ref = MakeNodeLocked(caller, parent, std::move(what));

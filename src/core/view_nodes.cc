@@ -338,7 +338,9 @@ Result<Attr> ViewNodes::AttrLocked(ViewNode& node) {
       if (!(stat->signature == node.base->signature)) attr.mtime = stat->attr.mtime;
     }
   } else if (node.content() != nullptr) {
-    attr.blocks += (node.content()->base_end + 511) / 512;
+    // Our pages lie over the base's: together they are no more than the file.
+    const uint64_t both = std::min(node.size, node.stored + node.content()->base_end);
+    attr.blocks = (std::max(node.stored, both) + 511) / 512;
   }
   return attr;
 }

@@ -24,6 +24,14 @@ Result<void> CheckRenameName(std::string_view name) {
   return Ok();
 }
 
+bool Replaces(RenameMode mode) {
+  return mode != RenameMode::kNoReplace && mode != RenameMode::kNoReplaceWhiteout;
+}
+
+bool LeavesWhiteout(RenameMode mode) {
+  return mode == RenameMode::kWhiteout || mode == RenameMode::kNoReplaceWhiteout;
+}
+
 bool Contains(const std::vector<NodeId>& ids, NodeId id) {
   return std::find(ids.begin(), ids.end(), id) != ids.end();
 }
@@ -48,8 +56,8 @@ Result<void> View::Rename(const Caller& caller, Node& parent_node, std::string_v
   AGENTFS_TRY(CheckRenameName(name));
   AGENTFS_TRY(CheckRenameName(new_name));
   AGENTFS_TRY(Admit(Growth::kGrows));
-  RenameSide from{AsViewNode(parent_node), name, {}, {}};
-  RenameSide to{AsViewNode(new_parent_node), new_name, {}, {}};
+  RenameSide from{AsViewNode(parent_node), name};
+  RenameSide to{AsViewNode(new_parent_node), new_name};
   Note note(*this, OpKind::kRename, caller, from.parent);
   note.Also(to.parent);
   Anchor from_anchor(*this, from.parent), to_anchor(*this, to.parent);
@@ -85,7 +93,7 @@ Result<void> View::RenameLocked(const Caller& caller, RenameSide& from, RenameSi
   AGENTFS_ASSIGN(from.found, FindName(from.parent, from.name));
   if (!from.found.exists()) return Error(ENOENT);
   AGENTFS_ASSIGN(to.found, FindName(to.parent, to.name));
-  if (mode == RenameMode::kNoReplace && to.found.exists()) return Error(EEXIST);
+  if (!Replaces(mode) && to.found.exists()) return Error(EEXIST);
   if (mode == RenameMode::kExchange && !to.found.exists()) return Error(ENOENT);
   AGENTFS_ASSIGN(from.node, NodeOfSide(from, to.parent));
   if (to.found.exists()) {
@@ -126,8 +134,21 @@ Result<void> View::RenameLocked(const Caller& caller, RenameSide& from, RenameSi
     AGENTFS_TRY(nodes_.PrepareRecordLocked(AsViewNode(*to.node)));
   }
   AGENTFS_ASSIGN(const Buffer original, OriginalOf(to));
+  if (LeavesWhiteout(mode)) return ReplaceWithWhiteout(caller, from, to, original, note);
   Replace(from, to, original, note);
   NotifyRename(ChangeEvent::Kind::kRenamed, caller, from, to);
+  return Ok();
+}
+
+Result<void> View::ReplaceWithWhiteout(const Caller& caller, RenameSide& from, const RenameSide& to,
+                                       const Buffer& original, Note& note) {
+  AGENTFS_TRY(PrepareNew(caller, from.parent));
+  from.whiteout = MakeNodeLocked(caller, from.parent, {S_IFCHR});
+  ViewNode& whiteout = AsViewNode(*from.whiteout);
+  NodeLock lock = NodeLock::Adopt(whiteout);
+  Replace(from, to, original, note);
+  NotifyRename(ChangeEvent::Kind::kRenamed, caller, from, to);
+  NotifyName(ChangeEvent::Kind::kCreated, caller, whiteout, from.parent, from.name);
   return Ok();
 }
 
@@ -207,7 +228,12 @@ void View::Replace(const RenameSide& from, const RenameSide& to, const Buffer& o
   ViewNode& node = AsViewNode(*from.node);
   // The new name first: taking out the old one may free its entry.
   SetEntry(change, to.parent, to.name, to.found, from.node, node.type());
-  RemoveEntry(change, from.parent, from.name, from.found);
+  if (from.whiteout) {
+    SetEntry(change, from.parent, from.name, from.found, from.whiteout, S_IFCHR);
+    nodes_.PutNode(change, AsViewNode(*from.whiteout));
+  } else {
+    RemoveEntry(change, from.parent, from.name, from.found);
+  }
   node.ctime = now;
   nodes_.PutNode(change, node);
   if (node.IsRegular()) nodes_.PutOriginal(change, node, original);

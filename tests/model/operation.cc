@@ -48,6 +48,10 @@ const char* RenameText(uint32_t mode) {
       return ", no-replace";
     case RenameMode::kExchange:
       return ", exchange";
+    case RenameMode::kWhiteout:
+      return ", whiteout";
+    case RenameMode::kNoReplaceWhiteout:
+      return ", no-replace, whiteout";
   }
   return "?";
 }

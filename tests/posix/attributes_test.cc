@@ -144,6 +144,29 @@ TEST_P(ChownTest, ClearsSetuidOfFiles) {
   EXPECT_EQ(Mode("d"), 06755u);
 }
 
+TEST_P(ChownTest, ToNobodyNewTakesSetIdBitsFromTheOwnersFilesOnly) {
+  NEEDS_OTHERS();
+  if (!native() && !mounted()) GTEST_SKIP() << "the view is not asked: kernels change nothing so";
+  Value(setup().WriteFile("f", ""));
+  Value(setup().MakeDirectory("d"));
+  for (const char* name : {"f", "d"}) {
+    Value(setup().Chown(name, kAlice.uid, kTeam));
+    Value(setup().Chmod(name, name[0] == 'f' ? 04755 : 02777));
+  }
+  {
+    As as(fs(), kBob);
+    EXPECT_ERRNO(fs().Chown("f", kKeep, kKeep), EPERM);
+    EXPECT_OK(fs().Chown("d", kKeep, kKeep));
+    EXPECT_EQ(Mode("f"), 04755u);
+    EXPECT_EQ(Mode("d"), 02777u);
+  }
+  As as(fs(), kAlice);
+  EXPECT_OK(fs().Chown("f", kKeep, kKeep));
+  EXPECT_OK(fs().Chown("d", kKeep, kKeep));
+  EXPECT_EQ(Mode("f"), 0755u);
+  EXPECT_EQ(Mode("d"), 02777u);
+}
+
 TEST_P(ChownTest, TouchesCtimeOnly) {
   NEEDS_OTHERS();
   Value(setup().WriteFile("f", ""));

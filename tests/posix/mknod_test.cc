@@ -52,6 +52,7 @@ TEST_P(MakeNodeTest, DevicesAreRootsOnly) {
   EXPECT_ERRNO(fs().MakeNode("d/null", S_IFCHR | 0666, ::makedev(1, 3)), EPERM);
   EXPECT_ERRNO(fs().MakeNode("d/disk", S_IFBLK | 0666, ::makedev(8, 0)), EPERM);
   EXPECT_OK(fs().MakeNode("d/p", S_IFIFO | 0666, 0));
+  EXPECT_OK(fs().MakeNode("d/whiteout", S_IFCHR | 0600, 0));
 }
 
 TEST_P(MakeNodeTest, Errors) {

@@ -222,9 +222,9 @@ class NativeSubject : public Subject {
     return Checked(::unlinkat(fd(), Path(path).c_str(), AT_REMOVEDIR));
   }
   Result<void> Rename(std::string_view from, std::string_view to, RenameMode mode) override {
-    const unsigned flags = mode == RenameMode::kNoReplace  ? RENAME_NOREPLACE
-                           : mode == RenameMode::kExchange ? RENAME_EXCHANGE
-                                                           : 0;
+    static constexpr unsigned kFlags[] = {0, RENAME_NOREPLACE, RENAME_EXCHANGE, RENAME_WHITEOUT,
+                                          RENAME_NOREPLACE | RENAME_WHITEOUT};
+    const unsigned flags = kFlags[static_cast<size_t>(mode)];
     return Checked(::renameat2(fd(), Path(from).c_str(), fd(), Path(to).c_str(), flags));
   }
   Result<std::string> ReadLink(std::string_view path) override {

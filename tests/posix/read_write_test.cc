@@ -207,6 +207,22 @@ TEST_P(ReadWriteTest, ReadingTouchesTheAccessTimeOnceAndDailyOnly) {
   EXPECT_GE(read(), now);
 }
 
+TEST_P(ReadWriteTest, ListingsAndLinksReadTouchTheAccessTimeToo) {
+  if (!fs().keeps_atime()) GTEST_SKIP() << "the directory is not mounted with relatime";
+  Value(fs().MakeDirectory("d"));
+  Value(fs().MakeSymlink("target", "l"));
+  for (const char* name : {"d", "l"}) {
+    Value(fs().SetTimes(name, TimeChange::Set(1'000'000), TimeChange::Set(2'000'000)));
+  }
+  EXPECT_TRUE(Names("d").empty());
+  EXPECT_EQ(Value(fs().ReadLink("l")), "target");
+  for (const char* name : {"d", "l"}) {
+    const Attr attr = Stat(name);
+    EXPECT_GT(attr.atime.sec, 2'000'000) << name;
+    EXPECT_EQ(attr.mtime.sec, 2'000'000) << name;
+  }
+}
+
 TEST_P(ReadWriteTest, ReadingLeavesMtimeAndCtime) {
   Value(setup().WriteFile("f", "x"));
   const Attr before = Stat("f");
@@ -295,6 +311,14 @@ TEST_P(ReadWriteTest, BlocksFollowTheContent) {
   Value(file->Sync());
   EXPECT_GE(Stat("f").blocks * 512, 2 * kMiB);
   EXPECT_LT(Stat("f").blocks * 512, 8 * kMiB);
+}
+
+TEST_P(ReadWriteTest, WhatIsOverwrittenIsNotCountedTwice) {
+  Value(setup().WriteFile("f", Pattern(300'000)));
+  Value(Open("f", O_RDWR)->Write(0, Pattern(200'000, 2)));
+  Value(Open("f", O_RDWR)->Sync());
+  EXPECT_GE(Stat("f").blocks * 512, 300'000u);
+  EXPECT_LE(Stat("f").blocks * 512, 320'000u);
 }
 
 }  // namespace

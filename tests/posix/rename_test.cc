@@ -291,6 +291,45 @@ TEST_P(RenameTest, ExchangeTouches) {
   ExpectTouched(g, Stat("a/f"), kCtime, "g");
 }
 
+TEST_P(RenameTest, WhiteoutTakesTheOldName) {
+  for (const char* name : {"a", "b"}) Value(setup().MakeDirectory(name));
+  Value(setup().MakeDirectory("a/d"));
+  Value(setup().WriteFile("a/f", "f"));
+  Value(setup().WriteFile("b/g", "g"));
+  const auto first = fs().Rename("a/f", "b/g", RenameMode::kWhiteout);
+  if (native() && first.code() == EINVAL) GTEST_SKIP() << "this directory has no whiteouts";
+  Value(first);
+  EXPECT_EQ(Content("b/g"), "f");
+  const auto expect_whiteout = [&](const char* path) {
+    const Attr attr = Stat(path);
+    EXPECT_EQ(attr.mode, uint32_t{S_IFCHR}) << path;
+    EXPECT_EQ(attr.rdev, 0u) << path;
+    EXPECT_EQ(attr.nlink, 1u) << path;
+    EXPECT_EQ(attr.uid, fs().identity().uid) << path;
+  };
+  expect_whiteout("a/f");
+  EXPECT_OK(fs().Rename("a/d", "b/d", RenameMode::kNoReplaceWhiteout));
+  expect_whiteout("a/d");
+  EXPECT_EQ(Stat("a").nlink, 2u);
+  EXPECT_EQ(Stat("b").nlink, 3u);
+  EXPECT_EQ(Names("a"), (std::vector<std::string>{"d", "f"}));
+  EXPECT_OK(fs().Unlink("a/d"));
+  EXPECT_OK(fs().MakeDirectory("a/d"));
+  EXPECT_ERRNO(fs().Rename("b/g", "b/d", RenameMode::kNoReplaceWhiteout), EEXIST);
+  EXPECT_ERRNO(fs().Rename("b/g", "b/d", RenameMode::kWhiteout), EISDIR);
+  EXPECT_ERRNO(fs().Rename("b/x", "b/y", RenameMode::kWhiteout), ENOENT);
+  EXPECT_EQ(Content("b/g"), "f");
+}
+
+TEST_P(RenameTest, WhiteoutOfOneFilesOtherNameDoesNothing) {
+  Value(setup().WriteFile("a", "a"));
+  Value(setup().Link("a", "b"));
+  const auto done = fs().Rename("a", "b", RenameMode::kWhiteout);
+  if (native() && done.code() == EINVAL) GTEST_SKIP() << "this directory has no whiteouts";
+  Value(done);
+  EXPECT_EQ(Stat("a").nlink, 2u);
+}
+
 TEST_P(RenameTest, ChainsOfRenames) {
   Value(setup().MakeDirectory("d0"));
   Value(setup().WriteFile("d0/f", "content"));

@@ -19,6 +19,23 @@ std::string_view NameAfter(const Exchange& exchange, size_t fixed) {
   return TakeName(payload);
 }
 
+Result<RenameMode> ToRenameMode(uint32_t flags) {
+  switch (flags) {
+    case 0:
+      return RenameMode::kReplace;
+    case RENAME_NOREPLACE:
+      return RenameMode::kNoReplace;
+    case RENAME_EXCHANGE:
+      return RenameMode::kExchange;
+    case RENAME_WHITEOUT:
+      return RenameMode::kWhiteout;
+    case RENAME_NOREPLACE | RENAME_WHITEOUT:
+      return RenameMode::kNoReplaceWhiteout;
+    default:
+      return Error(EINVAL);
+  }
+}
+
 }  // namespace
 
 bool Dispatcher::IsControl(const Inode& inode, std::string_view name) {
@@ -242,14 +259,7 @@ Dispatcher::Answer Dispatcher::RenameTo(Request& request, uint64_t new_parent, u
                                         std::span<const char> names) {
   const std::string_view name = TakeName(names);
   const std::string_view new_name = TakeName(names);
-  RenameMode mode = RenameMode::kReplace;
-  if (flags == RENAME_NOREPLACE) {
-    mode = RenameMode::kNoReplace;
-  } else if (flags == RENAME_EXCHANGE) {
-    mode = RenameMode::kExchange;
-  } else if (flags != 0) {
-    return Error(EINVAL);  // a view has no use for RENAME_WHITEOUT
-  }
+  AGENTFS_ASSIGN(const RenameMode mode, ToRenameMode(flags));
   const Inode* parent = inodes_.Get(new_parent);
   if (parent == nullptr) return Error(ESTALE);
   if (parent->tree != request.inode.tree) return Error(EXDEV);
