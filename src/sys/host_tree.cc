@@ -191,14 +191,27 @@ Result<HostAttributes> HostTree::GetAttributes(std::string_view path) const {
   return attributes;
 }
 
+// What this user namespace has no id for cannot be given: it stays with who made the file.
+static Result<void> GiveOwner(int directory, const char* name, uid_t uid, gid_t gid) {
+  const auto give = [&](uid_t user, gid_t group) {
+    return Check(::fchownat(directory, name, user, group, AT_SYMLINK_NOFOLLOW));
+  };
+  Result<void> given = give(uid, gid);
+  if (given.code() != EINVAL) return given;
+  for (const auto& [user, group] : {std::pair(uid, gid_t(-1)), std::pair(uid_t(-1), gid)}) {
+    given = give(user, group);
+    if (!given.ok() && given.code() != EINVAL) return given;
+  }
+  return Ok();
+}
+
 Result<void> HostTree::SetAttributes(std::string_view path,
                                      const HostAttributes& attributes) const {
   AGENTFS_ASSIGN(const Place place, Find(path));
   const int directory = place.directory.get();
   const char* name = place.name.c_str();
   if (::geteuid() == 0) {
-    AGENTFS_TRY(
-        Check(::fchownat(directory, name, attributes.uid, attributes.gid, AT_SYMLINK_NOFOLLOW)));
+    AGENTFS_TRY(GiveOwner(directory, name, attributes.uid, attributes.gid));
   }
   AGENTFS_TRY(WriteHostXattrs(ProcPath(directory, place.name), attributes.xattrs));
   if (!S_ISLNK(attributes.mode)) {

@@ -6,6 +6,8 @@
 
 #include <cstring>
 
+#include "adapters/fuse/mapped_ids.h"
+
 namespace agentfs::fuse {
 namespace {
 
@@ -37,8 +39,8 @@ fuse_attr ToFuseAttr(const Attr& attr, const Tree& tree) {
   out.ctimensec = attr.ctime.nsec;
   out.mode = attr.mode;
   out.nlink = attr.nlink;
-  out.uid = attr.uid;
-  out.gid = attr.gid;
+  out.uid = MappedIds::Users().OrOwn(attr.uid);
+  out.gid = MappedIds::Groups().OrOwn(attr.gid);
   out.rdev = PackDevice(attr.rdev);
   out.blksize = kBlockSize;
   return out;
@@ -67,8 +69,8 @@ StatxOut ToStatx(const Attr& attr, const Tree& tree, uint64_t valid) {
   out.stat.mask = STATX_BASIC_STATS | STATX_BTIME;
   out.stat.blksize = kBlockSize;
   out.stat.nlink = attr.nlink;
-  out.stat.uid = attr.uid;
-  out.stat.gid = attr.gid;
+  out.stat.uid = MappedIds::Users().OrOwn(attr.uid);
+  out.stat.gid = MappedIds::Groups().OrOwn(attr.gid);
   out.stat.mode = static_cast<uint16_t>(attr.mode);
   out.stat.ino = tree.InodeNumber(attr.node);
   out.stat.size = attr.size;

@@ -30,6 +30,7 @@ $AGENTFS --quiet apply && cat f
 $AGENTFS --quiet apply --undo && cat f
 $AGENTFS doctor > /dev/null && $AGENTFS umount --all && rm -r .agentfs
 """
+UNMAPPED = 12345  # a group that the user's namespace has not
 WANTED = "base\nM\t/f\nA\t/list\nA\t/new\nchanged\nbase\n"
 
 
@@ -52,8 +53,8 @@ def run(runs):
     runs.put("f", "base\n")
     expect(os.stat("/usr/bin/bwrap").st_mode & stat.S_ISUID == 0, "bubblewrap has privileges")
     in_container(runs, ["--mount", "--pid", "--fork", "--uts", "--ipc"], ROOT, "/scratch")
-    for name in ("ws", "home", "runtime"):
-        subprocess.run(["chown", "-R", f"{NOBODY}:{NOBODY}", f"{path}/{name}"], check=True)
+    for name, group in (("ws", UNMAPPED), ("home", NOBODY), ("runtime", NOBODY)):
+        subprocess.run(["chown", "-R", f"{NOBODY}:{group}", f"{path}/{name}"], check=True)
     with device_for_everybody():
         in_container(runs, ["--user", "--map-root-user", "--mount"], NAMESPACE, path,
                      **as_user(NOBODY))
