@@ -25,6 +25,7 @@ using Clock = std::chrono::steady_clock;
 
 // Who has left the session's mount point is not told: it is looked at so often.
 constexpr int kSessionPatienceMs = 1000;
+constexpr int kMemoryCheckMs = 5000;
 
 sigset_t ServerSignals() {
   sigset_t set;
@@ -129,8 +130,10 @@ Result<void> Server::Run() {
     const auto until = Clock::time_point(Clock::duration(last_use_.load())) + StayFor();
     const bool over = unused && Clock::now() >= until;
     if (over && mounts_.EndUnusedSession() && socket_->StopIfUnused()) break;
-    if (Wait(!unused ? -1 : over ? kSessionPatienceMs : MillisecondsUntil(until))) break;
+    const int patience = over ? kSessionPatienceMs : MillisecondsUntil(until);
+    if (Wait(unused ? patience : kMemoryCheckMs)) break;
     mounts_.DropEnded();
+    spare_memory_.GiveBack();
   }
   return Leave();
 }

@@ -16,6 +16,7 @@
 #include "cli/open_workspace.h"
 #include "cli/server/live_mounts.h"
 #include "sys/fd.h"
+#include "sys/spare_memory.h"
 
 namespace agentfs::cli {
 
@@ -60,6 +61,7 @@ class Server final : public control::ServiceHost {
   // How long it stays when nobody uses it.
   std::chrono::milliseconds StayFor() const;
 
+  SpareMemory spare_memory_;
   std::atomic<int64_t> last_use_;  // when a connection ended, as steady time
   std::atomic<bool> ending_ = false;
   std::atomic<bool> leaves_soon_ = false;  // a client waits for it
