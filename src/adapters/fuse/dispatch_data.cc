@@ -49,9 +49,10 @@ Dispatcher::Answer Dispatcher::Open(Request& request) {
 
 Result<OpenOut> Dispatcher::OpenFile(const Caller& caller, Inode& inode, int flags) {
   if (direct_ != nullptr) {
+    // We would not hear of writes that are to be synced.
+    const bool cached = (flags & O_ACCMODE) == O_RDONLY || (flags & O_DSYNC) != 0;
     return direct_->Open(caller, inode,
-                         (flags & O_ACCMODE) == O_RDONLY ? DirectFiles::Wish::kCached
-                                                         : DirectFiles::Wish::kDirectIfEmpty);
+                         cached ? DirectFiles::Wish::kCached : DirectFiles::Wish::kDirectIfEmpty);
   }
   OpenOut out{};
   out.open_flags = FOPEN_KEEP_CACHE | FOPEN_NOFLUSH;
@@ -103,9 +104,17 @@ Dispatcher::Answer Dispatcher::Write(Request& request) {
   AGENTFS_ASSIGN(const size_t written, request.fs().Write(caller, request.node(), in.offset, data));
   // What a mapping wrote bears the handle of one who has the file open to write.
   if (opens_ != nullptr) opens_->Written(in.fh, written);
+  AGENTFS_TRY(SyncIfAsked(request, in));
   fuse_write_out out{};
   out.size = static_cast<uint32_t>(written);
   return Give(request, out);
+}
+
+// O_SYNC and O_DSYNC: after a write past its cache the kernel does not ask for a sync of its own.
+Result<void> Dispatcher::SyncIfAsked(Request& request, const fuse_write_in& in) {
+  if ((in.flags & O_DSYNC) == 0 || (in.write_flags & FUSE_WRITE_CACHE) != 0) return Ok();
+  const bool all = (in.flags & O_SYNC) == O_SYNC;
+  return all ? request.fs().Sync(request.node()) : request.fs().SyncData(request.node());
 }
 
 Dispatcher::Answer Dispatcher::Sync(Request& request) {
