@@ -87,6 +87,22 @@ class Model:
                 memory.flush()
             assert memory[:] == bytes(self.put(offset, data) or self.bytes)
 
+    def direct(self):
+        """Past the kernel's pages, which may have something newer."""
+        offset, length = (value // 4096 * 4096 for value in self.range())
+        if not length:
+            return
+        descriptor = os.open(self.name, os.O_RDWR | os.O_DIRECT)
+        with mmap.mmap(-1, length) as block:
+            if self.rng.random() < 0.5:
+                block[:] = data = self.rng.randbytes(length)
+                assert os.pwrite(descriptor, block, offset) == length
+                self.put(offset, data)
+            else:
+                count = os.preadv(descriptor, [block], offset)
+                self.expect(block[:count], offset, length)
+        os.close(descriptor)
+
     def punch(self):
         offset, length = self.range()
         mode = self.rng.choice((PUNCH_HOLE | KEEP_SIZE, ZERO_RANGE | KEEP_SIZE))
@@ -146,7 +162,7 @@ def check():
     for step in range(STEPS):
         model = rng.choice(models)
         action = rng.choice(("write", "write", "append", "truncate", "map_write", "punch", "allocate",
-                             "copy", "read", "read", "sync", "check"))
+                             "direct", "copy", "read", "read", "sync", "check"))
         try:
             if action == "copy":
                 model.copy_from(rng.choice(models))
