@@ -16,7 +16,8 @@ constexpr size_t kMaxPaths = 200'000;
 constexpr size_t kMaxDirectories = 50'000;
 constexpr size_t kMaxProcesses = 4096;
 constexpr size_t kMaxOpen = 4096;
-constexpr int kMaxDepth = 4096;  // names that lead in a circle end somewhere
+constexpr size_t kMaxOpenFiles = 65'536;  // with more at once some rows stay without their bytes
+constexpr int kMaxDepth = 4096;           // names that lead in a circle end somewhere
 
 std::string PathKey(uint64_t directory, std::string_view name) {
   std::string key(sizeof directory + name.size(), '\0');
@@ -242,6 +243,7 @@ void OpEncoder::AddClosed(const OpEvent& event) {
   if (it == open_files_.end()) return;
   Open open = it->second;
   open_files_.erase(it);
+  if (event.bytes == 0 && event.bytes_read == 0) return;
   open.row.bytes = event.bytes;
   open.row.bytes_read = event.bytes_read;
   if (OpRow* row = Pending(open.op)) {
@@ -322,7 +324,7 @@ void OpEncoder::TrimMemory() {
   }
   if (processes_.size() > kMaxProcesses) processes_.clear();
   if (open_writes_.size() > kMaxOpen) open_writes_.clear();
-  if (open_files_.size() > kMaxOpen) open_files_.clear();
+  if (open_files_.size() > kMaxOpenFiles) open_files_.clear();
 }
 
 }  // namespace agentfs

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 
 #include <cerrno>
+#include <utility>
 
 #include "adapters/fuse/dispatcher.h"
 #include "adapters/fuse/wire.h"
@@ -121,6 +122,13 @@ void Dispatcher::NoteDenied(Request& request, int code) {
       if (parent != nullptr && parent->tree == request.inode.tree) {
         denied.node2 = parent->node->id();
       }
+    }
+  }
+  if (opcode == FUSE_LINK) {
+    const Inode* old = inodes_.Get(request.Arguments<fuse_link_in>().oldnodeid);
+    if (old != nullptr && old->tree == request.inode.tree) {
+      denied.name2 = std::exchange(denied.name, {});
+      denied.node2 = std::exchange(denied.node, old->node->id());
     }
   }
   request.fs().NoteDenied(CallerOf(request), denied);

@@ -30,7 +30,7 @@ void OpenFiles::Released(uint64_t handle, FileSystem& fs) {
     moved = it->second;
     files_.erase(it);
   }
-  if (moved.read != 0 || moved.written != 0) fs.NoteClosed(handle, moved.read, moved.written);
+  fs.NoteClosed(handle, moved.read, moved.written);
 }
 
 }  // namespace agentfs::fuse

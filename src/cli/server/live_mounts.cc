@@ -287,6 +287,7 @@ std::vector<MountState> LiveMounts::List() {
     if (!session) continue;
     MountRequest request;
     request.point = session->options().mount_point;
+    if (each == &audited_) request.profile = "audited";
     states.push_back(StateOf(request, *session));
   }
   return states;

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Level `all`: each open of real programs is a row, with what was moved; and levels beside each other."""
+import json
 import os
+import shutil
 import subprocess
 import sys
 
@@ -70,8 +72,28 @@ def check_tar(audit):
     expect(paths(whole, "unlink") == sorted("out/" + name for name in SIZES), "what was removed")
 
 
+def check_git(audit):
+    """What opens have written is what was written, and a repository that was made so is sound."""
+    if shutil.which("git") is None:
+        print("git: not installed")
+        return
+    ops = recorded(audit, "git init -q r && cd r && git config user.email a@b && git config user.name n && "
+                          "for i in 1 2 3 4 5 6; do echo $i >> f; git add f; git commit -qm $i; done && git gc -q && "
+                          "cd .. && git clone -q r s && git -C s fsck --strict 2>&1 && cmp r/f s/f")
+    exec_id = str(ops[0]["exec"])
+
+    def written(kind):
+        return sum(op["bytes"] for op in audit.ops("--exec", exec_id) if op["op"] == kind)
+    await_true(lambda: written("open") == written("write") > 1000, f"{written('open')} {written('write')}")
+
+
 MAPPED = r"""
 import mmap, os
+late = open("late", "w")
+for _ in range(5000): os.close(os.open("base", os.O_RDONLY))
+os.fsync(late.fileno())
+late.write("late")
+late.close()
 with open("mapped", "w+b") as file:
     file.truncate(8192)
     with mmap.mmap(file.fileno(), 8192) as m: m[0:2] = b"hi"; m[4096:4098] = b"ho"
@@ -90,7 +112,8 @@ def check_descriptors(audit):
         return [each[2] for each in opens(audit.ops("--exec", exec_id)) if each[0] == "mapped"]
     await_true(lambda: written() == [8192], f"the mapping's bytes: {written()}")
     told = opens(audit.ops("--exec", exec_id))
-    expect(sum(path == "base" for path, _, _ in told) == 300, f"{len(told)} opens")
+    expect(sum(path == "base" for path, _, _ in told) == 5300, f"{len(told)} opens")
+    expect(("late", 0, 4) in told, "many opens have made it forget one")
 
 
 def check_beside(audit):
@@ -135,12 +158,14 @@ def check_configured(audit):
         config.write(text.replace('level = "changes"', 'level = "all"'))
     expect("base" in paths(audit.recorded("cat base > /dev/null; : > changed"), "open"), "no open")
     expect(paths(audit.recorded("cat base > /dev/null; : > changed", "--audit", "changes"), "open") == [], "opens")
+    profiles = sorted(mount["profile"] for mount in json.loads(audit.ok("--json", "status"))["mounts"])
+    expect(profiles == ["audited", "default"], f"{profiles}")
 
 
 def run(runs):
     audit = Audit(runs)
     audit.ok("init")
-    for check in (check_shell, check_tar, check_descriptors, check_beside, check_configured):
+    for check in (check_shell, check_tar, check_git, check_descriptors, check_beside, check_configured):
         check(audit)
         print(check.__name__, "ok", flush=True)
 

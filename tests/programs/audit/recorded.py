@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What is recorded of real programs in a run: compared with what they did, and whose it is."""
+import errno
 import json
 import os
 import shutil
@@ -241,6 +242,31 @@ def check_killed_server(audit):
         expect((name in written) == (content != ""), f"{name}: {content!r}")
 
 
+DENIED = ["cat secret", "echo x > kept", "rm kept", "mv kept q", "ln kept l", "chmod 600 kept", "mv free secret",
+          "head -c 200000 /dev/zero > big", "truncate -s 1G big"]
+
+
+def check_denied(audit):
+    """Attempts that rules and limits refuse, with their errno."""
+    audit.ok("umount", "--all")
+    for name in ("secret", "kept", "free"):
+        audit.put(name, "text")
+    audit.put(".agentfs/policy.toml", '[filesystem]\ndeny_read = ["/secret"]\ndeny_write = ["/kept"]\n')
+    config = os.path.join(audit.ws, ".agentfs", "config.toml")
+    with open(config, encoding="utf-8") as file:
+        text = file.read()
+    expect(text.count("max_file_bytes = 0") == 1, text)
+    with open(config, "w", encoding="utf-8") as file:
+        file.write(text.replace("max_file_bytes = 0", "max_file_bytes = 100000"))
+    ops = audit.recorded("; ".join(f"( {each} ) 2>/dev/null && exit 1" for each in DENIED) + "; true")
+    told = [(op["op"], op["path"], op.get("path2"), op["errno"]) for op in ops if op["errno"] != 0]
+    denied, large = errno.EACCES, errno.EFBIG
+    expect(told == [("open", "secret", None, denied), ("open", "kept", None, denied),
+                    ("unlink", "kept", None, denied), ("rename", "kept", "q", denied), ("link", "kept", "l", denied),
+                    ("setattr", "kept", None, denied), ("rename", "free", "secret", denied),
+                    ("write", "big", None, large), ("truncate", "big", None, large)], f"{told}")
+
+
 class Below:
     """A scratch directory in another one."""
 
@@ -283,7 +309,8 @@ def run(runs):
     audit = Audit(runs)
     audit.ok("init")
     for check in (check_shell, check_tar, check_git, check_make, check_daemon, check_static, check_mapping,
-                  check_two_mappings, check_names, check_log, check_levels, check_lost, check_replay, check_prune, check_killed_server):
+                  check_two_mappings, check_names, check_log, check_levels, check_lost, check_replay, check_prune,
+                  check_killed_server, check_denied):
         check(audit)
         print(check.__name__, "ok", flush=True)
     audit.end()
