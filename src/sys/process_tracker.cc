@@ -20,6 +20,7 @@ namespace fs = std::filesystem;
 
 constexpr size_t kRememberedNodes = 4096;
 constexpr int kMaxAncestors = 1000;
+constexpr size_t kMaxNamespaces = 64;  // each is a descriptor
 // Sooner after its last request a thread cannot have become another program: an execve alone takes
 // longer.
 constexpr int64_t kSurelySameNs = 50'000;
@@ -213,6 +214,8 @@ uint64_t ProcessTracker::ExecOf(uint32_t thread) {
   }
   const uint64_t exec = FindExec(thread, inode);
   if (exec == 0 || inode == 0) return exec;
+  // One that is forgotten is found anew by who started it.
+  if (namespaces_.size() >= kMaxNamespaces) namespaces_.erase(namespaces_.begin());
   Fd file(::open(InProc(thread, "ns/pid").c_str(), O_RDONLY | O_CLOEXEC));
   if (file) namespaces_.push_back({std::move(file), inode, exec});
   return exec;

@@ -5,9 +5,11 @@
 #include <gtest/gtest.h>
 #include <sched.h>
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <filesystem>
 #include <fstream>
 #include <functional>
 #include <thread>
@@ -155,6 +157,47 @@ TEST(ProcessTrackerTest, WhatRunsInAnExecsNamespaceBelongsToIt) {
   ::kill(static_cast<pid_t>(first), SIGKILL);
   ::close(go[0]);
   ::close(go[1]);
+}
+
+size_t OpenNamespaces() {
+  size_t count = 0;
+  for (const auto& each : std::filesystem::directory_iterator("/proc/self/fd")) {
+    std::error_code gone;
+    if (std::filesystem::read_symlink(each, gone).string().starts_with("pid:[")) ++count;
+  }
+  return count;
+}
+
+// A command may make as many namespaces as it likes: they are not all held.
+TEST(ProcessTrackerTest, MoreNamespacesThanItHoldsAreStillTold) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root may make a pid namespace without more";
+  ProcessTracker tracker(AuditLevel::kChanges);
+  constexpr int kNamespaces = 100;
+  const Child client([] {
+    for (int i = 0; i < kNamespaces; ++i) {
+      if (::fork() != 0) continue;
+      ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+      if (::unshare(CLONE_NEWPID) != 0) ::_exit(1);
+      if (::fork() == 0) ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+      WaitForEver();
+    }
+    WaitForEver();
+  });
+  tracker.AddExec({.id = 5, .client = client.pid(), .branch = "main"});
+  const std::string name = std::to_string(client.pid());
+  std::vector<uint32_t> makers;
+  Await([&] {
+    makers.clear();
+    std::ifstream file("/proc/" + name + "/task/" + name + "/children");
+    for (uint32_t pid; file >> pid;) makers.push_back(pid);
+    return makers.size() == kNamespaces;
+  });
+  for (int round = 0; round < 2; ++round) {
+    for (const uint32_t maker : makers) {
+      EXPECT_EQ(tracker.Identify(By(OnlyChildOf(maker)), "main", NodeId(1))->exec, 5u);
+    }
+  }
+  EXPECT_LE(OpenNamespaces(), 64u);
 }
 
 TEST(ProcessTrackerTest, MoreThreadsThanItKnowsAreStillTold) {
