@@ -7,7 +7,8 @@ Targets, interleaved, each in a workspace of its own:
   changes        the default
   opens          opens are messages, nothing is recorded
   all            the same, and everything is recorded
-Told are medians of the times, and of the ratios within each repetition; then bytes of database a row.
+Told are medians of the times, and of the ratios within each repetition; processor time, which other work disturbs
+less: the client's, and the server's with committing; then bytes of database a row.
 
 usage: bench/audit AGENTFS [--files 10000] [--repeat 15]
 """
@@ -21,6 +22,26 @@ import tempfile
 import time
 
 LEVELS = {"off": ("off", "off"), "changes": ("changes", "changes"), "opens": ("off", "all"), "all": ("all", "all")}
+
+
+def server_of(workspace):
+    """The number of the workspace's server."""
+    wanted = [b"--workspace", os.fsencode(workspace), b"serve"]
+    for name in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{name}/cmdline", "rb") as file:
+                if file.read().split(b"\0")[1:4] == wanted:
+                    return int(name)
+        except OSError:
+            continue
+    raise RuntimeError(f"{workspace} has no server")
+
+
+def processor_time(process):
+    """Seconds that it has used so far."""
+    with open(f"/proc/{process}/stat", encoding="ascii", errors="replace") as file:
+        fields = file.read().rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 class Target:
@@ -45,6 +66,7 @@ class Target:
                                     cwd=self.workspace, env=self.env, stdin=subprocess.PIPE,
                                     stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
         assert self.run.stdout.readline() == b"on\n"
+        self.server = server_of(self.workspace)
         session = next(os.scandir(os.path.join(runtime, "agentfs"))).path
         self.root = os.path.join(session, "branches", "main")
 
@@ -83,8 +105,15 @@ class Target:
         os.close(descriptor)
 
     def end(self):
-        self.run.communicate(b"\n")
-        self.call("umount", "--all")
+        self.run.kill()  # its summary of all these files nobody wants
+        self.run.wait()
+        deadline = time.monotonic() + 20
+        while time.monotonic() < deadline:  # until its processes have gone too
+            if subprocess.run([self.program, "umount", "--all"], cwd=self.workspace, env=self.env, check=False,
+                              capture_output=True).returncode == 0:
+                return
+            time.sleep(0.05)
+        raise RuntimeError(f"{self.workspace} stays mounted")
 
 
 def bytes_of_rows(workspace):
@@ -100,17 +129,23 @@ def bytes_of_rows(workspace):
 def measure(targets, options):
     """The first repetition of each does not count."""
     times = {(work, target.name): [] for work in ("make", "read") for target in targets}
+    used = {key: [0, 0] for key in times}  # by the client, by the server
     for repetition in range(options.repeat + 1):
         turn = repetition % len(targets)
         for work in ("make", "read"):
             for target in targets[turn:] + targets[:turn]:
+                client, server = time.process_time(), processor_time(target.server)
                 taken = getattr(target, work)(options.files, repetition)
                 target.drain()
                 if repetition > 0:
                     times[work, target.name].append(taken)
+                    used[work, target.name][0] += time.process_time() - client
+                    used[work, target.name][1] += processor_time(target.server) - server
     for (work, name), taken in times.items():
-        print(f"{work} {name:8} {statistics.median(taken) * 1e6 / options.files:7.1f} us a file "
-              f"({min(taken) * 1e6 / options.files:.1f} at least)")
+        client, server = (each * 1e6 / options.files / len(taken) for each in used[work, name])
+        print(f"{work} {name:8} {statistics.median(taken) * 1e6 / options.files:6.1f} us a file "
+              f"({min(taken) * 1e6 / options.files:.1f} at least); processor time: client {client:.1f}, "
+              f"server {server:.1f}")
     for work in ("make", "read"):
         for name, base in (("changes", "off"), ("opens", "off"), ("all", "opens")):
             ratios = [a / b for a, b in zip(times[work, name], times[work, base])]
