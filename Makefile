@@ -36,8 +36,8 @@ bench-mcp: ## how many calls of tools agentfs mcp answers
 	@tools/build release agentfs
 	@python3 -B bench/mcp $(ARGS)
 
-asan: ## the tests with AddressSanitizer and UndefinedBehaviorSanitizer
-	@tools/install-deps test
+asan: ## the tests with AddressSanitizer and UndefinedBehaviorSanitizer, built by clang
+	@tools/install-deps all
 	@tools/build asan
 	@tools/test asan
 

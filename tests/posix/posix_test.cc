@@ -36,10 +36,10 @@ std::string SubjectName(const testing::TestParamInfo<SubjectKind>& info) {
   return "";
 }
 
-void Value(const Result<void>& result, std::source_location where) {
+void Value(const Result<void>& result, int line) {
   if (result.ok()) return;
-  throw std::runtime_error("line " + std::to_string(where.line()) + ": " +
-                           ErrnoName(result.code()) + " " + result.error().message());
+  throw std::runtime_error("line " + std::to_string(line) + ": " + ErrnoName(result.code()) + " " +
+                           result.error().message());
 }
 
 PosixTest::PosixTest() {

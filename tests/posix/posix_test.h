@@ -11,7 +11,6 @@
 #include <sys/stat.h>
 
 #include <memory>
-#include <source_location>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -43,15 +42,14 @@ std::string SubjectName(const testing::TestParamInfo<SubjectKind>& info);
 
 // The value, or an exception that fails the test and names the line.
 template <typename T>
-T Value(Result<T> result, std::source_location where = std::source_location::current()) {
+T Value(Result<T> result, int line = __builtin_LINE()) {
   if (!result.ok()) {
-    throw std::runtime_error("line " + std::to_string(where.line()) + ": " +
-                             ErrnoName(result.code()) + " " + result.error().message());
+    throw std::runtime_error("line " + std::to_string(line) + ": " + ErrnoName(result.code()) +
+                             " " + result.error().message());
   }
   return std::move(result).value();
 }
-void Value(const Result<void>& result,
-           std::source_location where = std::source_location::current());
+void Value(const Result<void>& result, int line = __builtin_LINE());
 
 #define EXPECT_ERRNO(expression, expected) \
   EXPECT_EQ(::agentfs::posix::ErrnoName((expression).code()), #expected)
@@ -72,11 +70,11 @@ class PosixTest : public testing::TestWithParam<SubjectKind> {
   bool has_others() const;
 
   std::unique_ptr<OpenFile> Open(std::string_view path, int flags, uint32_t mode = 0666,
-                                 std::source_location where = std::source_location::current()) {
-    return Value(fs().Open(path, flags, mode), where);
+                                 int line = __builtin_LINE()) {
+    return Value(fs().Open(path, flags, mode), line);
   }
-  Attr Stat(std::string_view path, std::source_location where = std::source_location::current()) {
-    return Value(fs().Stat(path), where);
+  Attr Stat(std::string_view path, int line = __builtin_LINE()) {
+    return Value(fs().Stat(path), line);
   }
   uint32_t Mode(std::string_view path) { return Stat(path).mode & 07777; }
   std::string Content(std::string_view path) { return Value(fs().ReadFile(path)); }

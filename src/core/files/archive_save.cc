@@ -25,7 +25,7 @@ constexpr size_t kReadSize = size_t{256} << 10;
 constexpr size_t kMaxXattrBytes = size_t{512} << 10;
 constexpr size_t kMaxPath = size_t{128} << 10;
 // Bytes of a hole, which the format leaves out but wants to be handed; never touched.
-char hole_bytes[size_t{64} << 20];
+char hole_bytes[size_t{4} << 20];
 
 struct FreeWriter {
   void operator()(archive* writer) const { archive_write_free(writer); }

@@ -18,8 +18,8 @@ TEST(Base64Test, GivesTheVectorsOfTheRfc) {
 }
 
 TEST(Base64Test, WhatWasWrittenIsReadBack) {
-  for (const std::string bytes : {std::string(), std::string("f"), std::string("fo"),
-                                  std::string("foo"), std::string("\0\xff\x80", 3)}) {
+  for (const std::string& bytes : {std::string(), std::string("f"), std::string("fo"),
+                                   std::string("foo"), std::string("\0\xff\x80", 3)}) {
     EXPECT_EQ(BytesOfBase64(Base64(bytes)), bytes);
   }
 }
