@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 
 #include "policy/classifier.h"
 #include "policy/shell/parse.h"
@@ -19,8 +20,27 @@ constexpr int kMaxDepth = 24;
 constexpr size_t kMaxParts = 10'000;
 constexpr size_t kMaxTextLength = 160;
 
+// How bash hands functions on to others.
+constexpr std::string_view kExportedFunction = "BASH_FUNC_";
+
 // Values with which a variable that names a program is harmless.
 constexpr std::array<std::string_view, 5> kHarmlessValues = {"", "cat", "true", ":", "less"};
+
+// Whether a text has a[$(command)] in it that the shell itself does not expand there.
+bool HidesSubscript(const Word& word) {
+  const std::string& text = word.text;
+  const size_t last = word.literal ? text.find_last_of("$`") : text.npos;
+  for (size_t at = 1; (at = text.find('[', at)) != std::string::npos; ++at) {
+    const unsigned char before = static_cast<unsigned char>(text[at - 1]);
+    if (!std::isalnum(before) && before != '_') continue;
+    const std::string_view rest = std::string_view(text).substr(at + 1);
+    // What is expanded was looked at; arithmetic in a subscript is usual.
+    const bool usual = !word.literal && rest.starts_with("$((");
+    if (last != text.npos && last > at) return true;
+    if (!usual && (rest.starts_with("$(") || rest.starts_with("`"))) return true;
+  }
+  return false;
+}
 
 // Counts the levels of commands inside of commands.
 class Level {
@@ -125,8 +145,17 @@ void Classifier::Substitutions(const shell::Command& command) {
   for (const shell::Redirection& each : command.redirections) look(*each.target);
 }
 
-// Texts that bash evaluates once more: ${x@P}, and subscripts in conditions.
+// Texts that bash evaluates once more: ${x@P}, and subscripts in conditions and in what becomes the
+// value of a variable, which arithmetic may meet.
 void Classifier::Evaluations(const shell::Command& command) {
+  const auto look = [this](const Word& word) {
+    if (HidesSubscript(word)) Opaque(word.text, "arithmetic would run the command in it");
+  };
+  for (const shell::Assignment& each : command.assignments) look(each.value);
+  for (const shell::Redirection& each : command.redirections) {
+    if (each.kind == RedirectionKind::kHereString) look(*each.target);
+  }
+  if (command.kind == CommandKind::kCompound) std::ranges::for_each(command.words, look);
   const bool condition = command.name == "[[" || command.name == "((";
   for (const Word& word : command.words) {
     const std::string& text = word.text;
@@ -142,7 +171,8 @@ void Classifier::Assignments(const shell::Command& command) {
 }
 
 void Classifier::Assign(std::string_view name, const Word* value) {
-  const CategorySet effect = table_.EnvironmentEffect(std::string(name));
+  CategorySet effect = table_.EnvironmentEffect(std::string(name));
+  if (name.starts_with(kExportedFunction)) effect = Category::kHostEscapeRisk;
   if (effect == CategorySet()) return;
   const auto& harmless = kHarmlessValues;
   if (value && value->literal &&

@@ -35,6 +35,14 @@ bool IsStandardInput(std::string_view file) {
          file.starts_with("/proc/");
 }
 
+// What runs others is looked at together with them.
+bool HasOptionsThatChange(const ProgramFacts& facts) {
+  if (facts.inner != Inner::kNothing || facts.interpreter != Interpreter::kNone) return false;
+  return !facts.written.empty() || !facts.in_place.empty() || !facts.effects.empty() ||
+         !facts.commands.empty() || !facts.text.empty() || !facts.code.empty() ||
+         !facts.guards.empty();
+}
+
 void AddReason(Part& part, CategorySet adds, std::string reason) {
   part.categories.Add(adds);
   part.reasons.push_back(std::move(reason));
@@ -111,6 +119,9 @@ void Classifier::Effects(const Subject& subject) {
   for (const FlagEffect& effect : facts.without) {
     if (!arguments.Has(effect.flags)) part.categories.Add(effect.adds);
   }
+  if (appends && HasOptionsThatChange(facts)) {
+    AddReason(part, Category::kMutating, "what follows may be options that change files");
+  }
 }
 
 // Options whose values may name commands to run.
@@ -165,7 +176,7 @@ void Classifier::Dialects(const Subject& subject) {
   for (const Option& option : arguments.options) {
     if (!IsFlag(option.name, facts.instead)) continue;
     given = true;
-    if (option.name == "-e" || option.name == "--expression" || option.name == "--source") {
+    if (IsFlag(option.name, Flags{"-e", "--expression", "--source"})) {
       look(option.value, option.literal);
     }
   }

@@ -17,20 +17,32 @@ namespace agentfs::policy {
 std::string_view BuiltInFacts() {
   return R"FACTS(
 # Reading.
-cat tac head tail wc nl od xxd hexdump strings cut paste join comm uniq fold fmt column rev expand unexpand tr pr : read_only
+cat tac head tail wc nl od hexdump strings cut paste join comm fold fmt column rev expand unexpand tr pr : read_only
 base64 base32 md5sum sha1sum sha224sum sha256sum sha384sum sha512sum b2sum cksum sum crc32 : read_only
-ls dir vdir tree stat file du df lsblk findmnt readlink realpath dirname basename pathchk namei getfacl getfattr lsattr : read_only
-pwd whoami id groups who w users uname hostname arch nproc uptime date cal tty locale getconf free vmstat : read_only
-ps pgrep pidof pstree lsof ss netstat ip ifconfig : read_only
+uniq xxd : mutating reads_up_to=1
+tree : read_only writes=-o -R->mutating
+file : read_only takes=-m,-f,-F,-e,-P -C,--compile->mutating
+ls dir vdir stat du df lsblk findmnt readlink realpath dirname basename pathchk namei getfacl getfattr lsattr : read_only
+pwd whoami id groups who w users uname arch nproc uptime cal tty locale getconf free vmstat : read_only
+ps pgrep pidof pstree lsof netstat : read_only
+date : read_only takes=-d,-f,-r,--date,--file,--reference -s,--s,--set->host_escape_risk
+hostname ifconfig : host_escape_risk mutating reads_up_to=0
+ip : host_escape_risk mutating reads_up_to=2 takes=-n,-netns,-f,-family -b,-batch,-force,-B,exec,flush->host_escape_risk
+ss : read_only -K,--kill->host_escape_risk -D,--diag->mutating
 echo true false yes seq sleep expr numfmt factor : read_only
 printf test [ let unset read getopts : read_only suspect=[$(,[`
 which whereis type : read_only
-diff cmp sdiff diff3 colordiff wdiff delta bat batcat : read_only
-grep egrep fgrep zgrep ag ack : read_only skip=1
+diff cmp diff3 colordiff wdiff : read_only
+sdiff : read_only writes=-o,--output --diff-program->host_escape_risk
+delta bat batcat : read_only --pager->host_escape_risk
+grep egrep fgrep zgrep : read_only skip=1
+ag ack : read_only skip=1 --pager->host_escape_risk
 rg : read_only skip=1 --pre,--hostname-bin->host_escape_risk
 jq yq xmllint tidy csvcut csvlook : read_only skip=1 in_place=-i,--in-place,--inplace writes=-o,--output
 zcat bzcat xzcat zstdcat zless lzcat : read_only
-printenv locate mlocate apropos whatis getent lscpu lspci lsusb dmesg lsmod nm objdump readelf size ldd addr2line c++filt : read_only
+printenv locate mlocate apropos whatis getent lscpu lspci lsusb lsmod nm objdump readelf size addr2line c++filt : read_only
+ldd : mutating
+dmesg : read_only -C,-c,-D,-E,-n,--clear,--read-clear,--console-off,--console-on,--console-level->host_escape_risk
 look tsort ptx shuf dircolors : read_only writes=-o,--output
 sort : read_only writes=-o,--output --compress-program->host_escape_risk
 cloc tokei scc sloccount wcalc : read_only
@@ -39,18 +51,22 @@ less more most view man info pinfo : interactive -P,--pager->host_escape_risk
 top htop btop atop iotop nmon : interactive reading=-b
 find : read_only long_options commands=-exec,-execdir,-ok,-okdir -delete->destructive in_place=-delete writes=-fprint,-fprint0,-fls,-fprintf
 fd fdfind : read_only skip=1 commands=-x,--exec,-X,--exec-batch
-awk gawk mawk nawk original-awk : awk skip=1 instead=-f,-e,--file,--source takes=-v,-F,-f,-e,-i,-l,--assign,--field-separator,--file,--source code=-l,--load -i,--include->mutating -f,--file->mutating writes=-d,-o,-p
-sed gsed ssed : sed skip=1 instead=-e,-f,--expression,--file takes=-e,-f,-l,--expression,--file in_place=-i,--in-place -f,--file->mutating
+awk gawk mawk nawk original-awk : awk skip=1 instead=-f,-e,-E,--file,--source,--exec takes=-v,-F,-f,-e,-E,-i,-l,--assign,--field-separator,--file,--source,--exec code=-l,--load -i,--include,-W->mutating -f,-E,--file,--exec->mutating writes=-d,-o,-p,--dump-variables,--pretty-print,--profile
+sed gsed ssed : sed skip=1 instead=-e,-f,--expression,--file takes=-e,-f,-l,--expression,--file in_place=-i,-I,--in-place -f,--file->mutating
 
 # What a shell does by itself.
-: exit return break continue shift wait jobs fg bg times hash logout caller help history dirs unalias : read_only
-set shopt ulimit umask compgen disown suspend : read_only
+: exit return break continue shift wait jobs fg bg times logout caller help dirs unalias : read_only
+hash : read_only -p->host_escape_risk
+history : read_only -w,-a->mutating
+set : read_only suspect=[$(,[`
+shopt ulimit umask disown suspend : read_only
+compgen : read_only code=-C,-F,-W
 local declare typeset export readonly : read_only assignments suspect=[$(,[`
 mapfile readarray : read_only code=-C
 cd chdir pushd popd : read_only changes_directory
 source . : mutating interpreter
 alias : first_text host_escape_risk reading=-p
-complete compopt bind : read_only code=-C,-x,-F,-f
+complete compopt bind : read_only code=-C,-x,-F,-f,-W
 enable : read_only -f->host_escape_risk
 eval : joined_text
 exec : command takes=-a
@@ -79,7 +95,7 @@ watch : joined_text takes=-n,-d,--interval
 entr : template appends
 parallel : template appends takes=-j,-a,-S,--jobs,--arg-file,--colsep,-I,-C,-N,-n,-L,--results,--joblog,--timeout,--retries,--halt -S,--sshlogin->networked+host_escape_risk
 xargs : command appends takes=-I,-n,-P,-L,-s,-d,-E,-a,--arg-file,--delimiter,--max-args,--max-procs,--max-lines,--max-chars,--replace
-busybox toybox : command
+busybox toybox : command --install->mutating
 npx bunx pnpx : command networked mutating takes=-p,--package text=-c,--call
 uvx pipx : networked mutating
 watchexec nodemon : template appends takes=-w,-e,-i,--watch,--exts
@@ -135,7 +151,10 @@ tee sponge : writes_all
 split csplit : mutating --filter->host_escape_risk
 patch : mutating writes=-o,--output
 tar bsdtar gtar : mutating letters_first takes=-f,-C,-T,-X,--file,--directory,--files-from,--exclude-from writes=-C,--directory -I,-F,--to-command,--use-compress-program,--checkpoint-action,--info-script,--new-volume-script,--rsh-command,--rmt-command->host_escape_risk reading=-t,--list
-zip unzip gzip gunzip bzip2 bunzip2 xz unxz zstd unzstd 7z 7za rar unrar lz4 cpio pigz : mutating reading=-l,-t,--list,--test -TT,--unzip-command->host_escape_risk
+unzip gzip gunzip bzip2 bunzip2 xz unxz zstd unzstd pigz : mutating reading=-l,-t,--list,--test
+zip : mutating -TT,--unzip-command->host_escape_risk
+7z 7za rar unrar lz4 : mutating
+cpio : mutating reading=-t,--list --rsh-command->host_escape_risk
 dos2unix unix2dos iconv recode : mutating
 sqlite3 : interpreter mutating skip=1 suspect=.shell,.system,.load,load_extension,.excel,edit( takes=-cmd,-separator,-nullvalue
 pandoc asciidoctor sphinx-build mkdocs doxygen dot pdflatex xelatex latexmk gnuplot convert magick ffmpeg ffprobe inkscape : mutating -F,--filter,-shell-escape,--shell-escape->host_escape_risk
@@ -145,7 +164,8 @@ make gmake bmake remake : build mutating instead=-f,--file,--makefile takes=-C,-
 ninja samu meson scons bazel bazelisk buck2 waf premake4 premake5 gn xmake just task : build mutating
 cmake : build mutating -E->destructive -P->mutating takes=-S,-B,-G,-D,-P,-C,--preset,--build
 ctest cpack : build mutating
-gcc g++ cc c++ clang clang++ ld ld.lld lld as nasm yasm ar ranlib strip objcopy rustc javac kotlinc scalac ghc tsc swc esbuild go-build protoc flatc cython cythonize mold : build mutating -wrapper,-fplugin->host_escape_risk
+gcc g++ cc c++ clang clang++ ld ld.lld lld as nasm yasm ar ranlib strip objcopy rustc javac kotlinc scalac tsc swc esbuild go-build protoc flatc cython cythonize mold : build mutating -wrapper,-fplugin->host_escape_risk
+ghc : build mutating code=-e
 ccache sccache distcc : command build mutating
 pytest py.test tox nox nose2 unittest doctest mypy pyright flake8 pylint bandit coverage pre-commit codespell compileall py_compile json.tool tokenize ast dis : build mutating
 jest vitest mocha ava karma cypress playwright webpack rollup vite parcel next nuxt turbo nx lerna : build mutating
@@ -186,7 +206,8 @@ bun / install i add remove update create x upgrade pm : networked mutating
 bun / run test build : build mutating
 bun / publish : publish networked mutating
 pip uv poetry pipenv pdm hatch conda mamba micromamba rye : networked mutating subcommands reads_up_to=0
-pip,uv,poetry,pipenv,pdm,hatch,conda,mamba,micromamba,rye / list show freeze check help version debug cache config env info : read_only
+pip,uv,poetry,pipenv,pdm,hatch,conda,mamba,micromamba,rye / list show freeze check help version debug info : read_only
+pip,uv,poetry,pipenv,pdm,hatch,conda,mamba,micromamba,rye / cache config env : mutating reading=list,show,get,debug
 poetry,pipenv,pdm,hatch,uv,rye,conda,mamba,micromamba / run : command mutating
 poetry,pdm,hatch,uv,rye / build : build mutating
 poetry,pdm,hatch,uv,rye / publish : publish networked mutating
@@ -230,7 +251,7 @@ gh pr,gh issue,gh repo,gh run,gh release,gh workflow,gh search,gh label,gh gist,
 gh pr,gh repo,gh gist,glab mr / checkout clone : networked mutating
 
 # git. An unknown subcommand may be an alias, which runs anything.
-git : host_escape_risk subcommands reads_up_to=0 takes=-C,-c,--git-dir,--work-tree,--namespace,--super-prefix,--config-env,--exec-path,--attr-source --exec-path,--config-env->host_escape_risk guard=-c=user.|color.|advice.|core.quotepath|core.abbrev|core.autocrlf|core.filemode|core.safecrlf|init.defaultbranch|commit.gpgsign|tag.gpgsign|log.|pull.|push.default|merge.conflictstyle|diff.algorithm|diff.renames|diff.context|safe.directory|http.sslverify|http.postbuffer|protocol.version|rerere.|gc.|pack.|index.|core.pager=cat|column.|status.|rebase.autostash|rebase.autosquash|fetch.
+git : host_escape_risk subcommands reads_up_to=0 takes=-C,-c,--git-dir,--work-tree,--namespace,--super-prefix,--config-env,--exec-path,--attr-source --exec-path,--config-env,--git-dir->host_escape_risk guard=-c=user.|color.|advice.|core.quotepath|core.abbrev|core.autocrlf|core.filemode|core.safecrlf|init.defaultbranch|commit.gpgsign|tag.gpgsign|log.|pull.|push.default|merge.conflictstyle|diff.algorithm|diff.renames|diff.context|safe.directory|http.sslverify|http.postbuffer|protocol.version|rerere.|gc.|pack.|index.|core.pager=cat|column.|status.|rebase.autostash|rebase.autosquash|fetch.
 git / status log show diff blame annotate shortlog describe rev-parse rev-list ls-files ls-tree cat-file grep whatchanged name-rev merge-base for-each-ref show-ref show-branch diff-tree diff-index diff-files count-objects version help check-ignore check-attr check-ref-format var cherry range-diff get-tar-commit-id verify-commit verify-tag fsck stripspace patch-id diff-pairs archive : read_only writes=-o,--output --ext-diff,-O,--open-files-in-pager,--exec,--textconv->host_escape_risk --remote->networked
 git / add stage rm mv merge cherry-pick revert apply am init notes update-index write-tree commit-tree mktree update-ref symbolic-ref hash-object read-tree pack-refs repack gc maintenance rerere replace sparse-checkout format-patch mailinfo mailsplit merge-file merge-tree bundle pack-objects unpack-objects index-pack interpret-trailers switch : mutating -p,--patch,-i,--interactive->interactive
 git / commit : mutating !-m,-F,-C,--message,--file,--no-edit,--reuse-message,--dry-run,--fixup,--squash,-am,-h->interactive -p,--patch,--interactive,-e,--edit->interactive takes=-m,-F,-C,-c,-t,--message,--file,--author,--date,--template
@@ -242,15 +263,16 @@ git / remote reflog submodule lfs worktree : subcommands mutating reads_up_to=0
 git / tag : mutating reads_up_to=0 reading=-l,--list,-v,--verify -d,--delete,-f,--force->destructive
 git worktree / list : read_only
 git worktree / add move prune remove lock unlock repair : mutating
-git / branch : mutating reads_up_to=0 -D,-d,--delete,-f,--force->destructive reading=--list,-a,-r,-v,-vv,--show-current,--contains,--merged,--no-merged,--all,--remotes,--verbose
+git / branch : mutating reads_up_to=0 -D,-d,--delete,-f,--force->destructive -u,--set-upstream-to,--unset-upstream,-m,-M,-c,-C,--move,--copy->mutating --edit-description->interactive reading=--list,-a,-r,-v,-vv,--show-current,--contains,--merged,--no-merged,--all,--remotes,--verbose
 git stash / list show : read_only
 git stash / drop clear pop apply push save create store branch : destructive -p,--patch->interactive
-git remote / show get-url : read_only
+git remote / get-url : read_only
+git remote / show : networked
 git remote / add remove rm rename set-url set-branches set-head prune : mutating
 git remote / update : networked mutating
 git reflog / show exists : read_only
 git reflog / expire delete : destructive
-git / config : mutating reads_up_to=1 reading=--get,--get-all,--get-regexp,--list,-l,--get-urlmatch,--show-origin,get,list guard=@1=user.|color.|advice.|core.quotepath|core.autocrlf|core.filemode|init.defaultbranch|commit.gpgsign|tag.gpgsign|pull.|push.default|branch.|remote.|merge.conflictstyle|rerere.|log.|safe.directory|http.sslverify|http.postbuffer -e,--edit->interactive --file,-f,--global,--system->mutating
+git / config : mutating reads_up_to=1 reading=--get,--get-all,--get-regexp,--list,-l,--get-urlmatch,--show-origin,get,list guard=@1=user.|color.|advice.|core.quotepath|core.autocrlf|core.filemode|init.defaultbranch|commit.gpgsign|tag.gpgsign|pull.|push.default|branch.|remote.|merge.conflictstyle|rerere.|log.|safe.directory|http.sslverify|http.postbuffer -e,--edit->interactive --file,-f,--global,--system,--unset,--unset-all,--remove-section,--rename-section,--add,--replace-all,set,unset->mutating
 git submodule / status summary : read_only
 git submodule / add update init sync deinit absorbgitdirs set-branch set-url : networked mutating
 git submodule / foreach : joined_text mutating
@@ -272,8 +294,10 @@ hg,svn,bzr,jj / push : publish networked mutating
 $LD_PRELOAD $LD_AUDIT $BASH_ENV $ENV $PROMPT_COMMAND $PS4 $SHELLOPTS $BASHOPTS $SHELL : host_escape_risk
 $GIT_SSH $GIT_SSH_COMMAND $GIT_EXTERNAL_DIFF $GIT_PROXY_COMMAND $GIT_ASKPASS $SSH_ASKPASS $GIT_EXEC_PATH $GIT_TEMPLATE_DIR $GIT_CONFIG_GLOBAL $GIT_CONFIG_SYSTEM $GIT_CONFIG_COUNT $GIT_CONFIG_PARAMETERS $GIT_DIR : host_escape_risk
 $EDITOR $VISUAL $GIT_EDITOR $GIT_SEQUENCE_EDITOR $PAGER $GIT_PAGER $MANPAGER $BROWSER $LESSOPEN $LESSCLOSE $FCEDIT $SUDO_ASKPASS $SUDO_EDITOR $TAR_OPTIONS $RSYNC_RSH $CVS_RSH : host_escape_risk
+$RIPGREP_CONFIG_PATH $LESS $LESSKEY $GCONV_PATH $LUA_INIT $GIT_ALLOW_PROTOCOL $ZDOTDIR $FPATH $BASH_LOADABLES_PATH $BAT_PAGER $DELTA_PAGER $SYSTEMD_PAGER $SYSTEMD_EDITOR $SVN_SSH $SVN_EDITOR $HGEDITOR $HGRCPATH $OPENSSL_CONF $DOTNET_STARTUP_HOOKS $PYTHONBREAKPOINT $PYTHONWARNINGS $RUSTC_WORKSPACE_WRAPPER $PS0 $PS1 $PS2 : host_escape_risk
 $PERL5OPT $PERL5DB $PYTHONSTARTUP $PYTHONINSPECT $RUBYOPT $RUSTC_WRAPPER $MAKEFLAGS $MAKEFILES : host_escape_risk
-$PATH $LD_LIBRARY_PATH $NODE_OPTIONS $JAVA_TOOL_OPTIONS $CLASSPATH $PYTHONPATH $PERL5LIB $RUBYLIB $NODE_PATH $GOFLAGS $CDPATH $PYTHONHOME : mutating
+$PATH $LD_LIBRARY_PATH $NODE_OPTIONS $JAVA_TOOL_OPTIONS $CLASSPATH $PYTHONPATH $PERL5LIB $RUBYLIB $NODE_PATH $GOFLAGS $CDPATH $PYTHONHOME $HOME $XDG_CONFIG_HOME $GIT_INDEX_FILE $GIT_OBJECT_DIRECTORY $GIT_WORK_TREE $GIT_CONFIG $AWKPATH $AWKLIBPATH $LUA_PATH $LUA_CPATH $JDK_JAVA_OPTIONS $_JAVA_OPTIONS $R_PROFILE $R_PROFILE_USER $PHPRC $PHP_INI_SCAN_DIR $CURL_HOME $WGETRC $LOCPATH $MALLOC_TRACE $LD_DEBUG_OUTPUT $LD_PROFILE $LD_PROFILE_OUTPUT $GLIBC_TUNABLES : mutating
+$GIT_TRACE $GIT_TRACE2 $GIT_TRACE2_EVENT $GIT_TRACE2_PERF $GIT_TRACE_PACKET $GIT_TRACE_PACKFILE $GIT_TRACE_SETUP $GIT_TRACE_PERFORMANCE $GIT_TRACE_CURL $GIT_TRACE_REFS $GIT_TRACE_FSMONITOR : mutating
 )FACTS";
 }
 
