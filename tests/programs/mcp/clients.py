@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """agentfs mcp with clients that others wrote: the SDK of the protocol (sdk_client.mjs) and the
 command line of its Inspector, both from npm."""
+import concurrent.futures
 import json
 import os
 import shutil
@@ -28,8 +29,9 @@ def install(runs):
     place = runs.scratch.directory("packages")
     with open(os.path.join(place, "package.json"), "w", encoding="ascii") as file:
         json.dump({"private": True, "type": "module"}, file)
-    done = subprocess.run(["npm", "install", "--ignore-scripts", "--no-audit", "--no-fund",
-                           "--no-update-notifier", "--loglevel=error", *PACKAGES],
+    done = subprocess.run(["npm", "install", "--prefer-offline", "--no-package-lock",
+                           "--ignore-scripts", "--no-audit", "--no-fund", "--no-update-notifier",
+                           "--loglevel=error", *PACKAGES],
                           cwd=place, capture_output=True, text=True, timeout=80, check=False)
     if done.returncode != 0:
         skip(f"npm cannot install {' and '.join(PACKAGES)}: {done.stderr.strip()[-400:]}")
@@ -57,11 +59,15 @@ def inspector(runs, packages):
         expect(done.returncode == 0, f"the Inspector, {arguments}: {done.stdout}{done.stderr}")
         return json.loads(done.stdout)
 
-    names = [tool["name"] for tool in inspect("tools/list")["tools"]]
+    questions = (["tools/list"], ["resources/list"],
+                 ["tools/call", "--tool-name", "read_text_file", "--tool-arg", "path=/README.md"])
+    # Starting it takes most of the time.
+    with concurrent.futures.ThreadPoolExecutor() as pool:
+        tools, resources, read = pool.map(lambda words: inspect(*words), questions)
+    names = [tool["name"] for tool in tools["tools"]]
     expect("read_text_file" in names and "branch_switch" in names, names)
-    read = inspect("tools/call", "--tool-name", "read_text_file", "--tool-arg", "path=/README.md")
     expect(read["structuredContent"]["content"] == "# project\n", read)
-    uris = [each["uri"] for each in inspect("resources/list")["resources"]]
+    uris = [each["uri"] for each in resources["resources"]]
     expect(f"file://{runs.ws}/README.md" in uris, uris)
 
 
