@@ -92,19 +92,22 @@ Result<std::vector<std::string>> PathsOf(Context& context, Session& session, con
   return paths;
 }
 
-// The newest checkpoint that the branch is not the same as: so that a second undo goes further
-// back.
+// The newest checkpoint behind the branch that it is not the same as: so that a second undo goes
+// further back, and a third does not return to what the first has left.
 Result<std::string> WhatToUndoTo(Session& session, const std::string& branch) {
   auto snapshots = session.volume().ListSnapshots();
   bool any = false;
   for (auto it = snapshots.rbegin(); it != snapshots.rend(); ++it) {
     if (it->branch != branch || !IsCheckpoint(*it)) continue;
     any = true;
+    AGENTFS_ASSIGN(const Touched since, session.volume().TouchedBetween(it->name, branch));
+    if (!since.one_line) continue;
     AGENTFS_ASSIGN(const auto changes,
                    FindChanges(session.volume(), it->name, branch, ChangeScope::kAll));
     if (!changes.empty()) return it->name;
   }
-  if (any) return Error(ENOENT, "undo: nothing was changed in " + branch + " by a run or exec");
+  if (any)
+    return Error(ENOENT, "undo: nothing was changed in " + branch + " by a run, an exec or a tool");
   return Error(ENOENT, "undo: nothing has run in branch " + branch,
                "'agentfs snapshot list' shows what can be restored");
 }

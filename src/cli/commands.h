@@ -169,6 +169,7 @@ Result<int> RunSummary(Context& context, const SummaryOptions& options);
 
 struct McpCommand {
   std::string branch = std::string(kMainBranch);
+  std::vector<std::string> environment;  // the client's
 };
 Result<int> RunMcp(Context& context, const McpCommand& command);
 // The same inside of the server.

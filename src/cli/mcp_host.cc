@@ -21,6 +21,8 @@
 namespace agentfs::cli {
 namespace {
 
+constexpr uint64_t kCollectAfter = 1000;
+
 // Takes what a command writes; a command knows streams, not strings.
 Result<Fd> MemoryFile(const char* name) {
   Fd file(::memfd_create(name, MFD_CLOEXEC));
@@ -100,7 +102,19 @@ ExecutionEnvelope McpHost::Execute(const ExecutionRequest& request, std::stop_to
                                    context_.identity.uid);
   ExecutionOptions options;
   options.stop = std::move(stop);
+  options.environment = environment_;
   return agentfs::Execute(request, host, options);
+}
+
+// 0: there is no way back to before the call; what cannot be had does not keep it from happening.
+uint64_t McpHost::TakeCheckpoint(const mcp::CallRecord& call) {
+  const auto taken =
+      context_.live->operations().TakeCheckpoint(call.branch, CheckpointFor::kTool, call.edits);
+  if (!taken.ok()) return 0;
+  // Those that were pruned have left layers, which hold what was overwritten long ago.
+  const bool many = taken->taken && ++checkpoints_ % kCollectAfter == 0;
+  if (many) (void)context_.live->volume().CollectGarbage();
+  return taken->snapshot.number;
 }
 
 // What cannot be noted does not keep a call from happening, as with commands.
@@ -111,6 +125,7 @@ uint64_t McpHost::BeginCall(const mcp::CallRecord& call) {
   start.directory = "/";
   start.branch = call.branch;
   start.uid = context_.identity.uid;
+  if (!call.edits.empty()) start.snapshot = TakeCheckpoint(call);
   const auto id = BeginExec(context_.live->volume(), start);
   if (!id.ok()) return 0;
   OpProcess process;

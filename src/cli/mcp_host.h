@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "adapters/mcp/host.h"
@@ -14,7 +16,9 @@ namespace agentfs::cli {
 // The context must outlive it.
 class McpHost final : public mcp::Host {
  public:
-  explicit McpHost(const Context& context) : context_(context) {}
+  // `environment` is that of the commands it runs.
+  McpHost(const Context& context, std::vector<std::string> environment)
+      : context_(context), environment_(std::move(environment)) {}
 
   std::string Directory() const override;
   Caller AsCaller() const override { return context_.identity.AsCaller(); }
@@ -28,7 +32,11 @@ class McpHost final : public mcp::Host {
   void Publish() override;
 
  private:
+  uint64_t TakeCheckpoint(const mcp::CallRecord& call);
+
   const Context& context_;
+  const std::vector<std::string> environment_;
+  std::atomic<uint64_t> checkpoints_ = 0;  // that were taken for its edits
 };
 
 }  // namespace agentfs::cli

@@ -7,12 +7,12 @@
 namespace agentfs {
 namespace {
 
-constexpr std::string_view kBeforeRun = "before run: ";
-constexpr std::string_view kBeforeExec = "before exec: ";
+// By CheckpointFor.
+constexpr std::string_view kBefore[] = {"before run: ", "before exec: ", "before tool: "};
 constexpr size_t kMaxCommandText = 200;
 
 std::string MessageFor(CheckpointFor what, std::string_view command) {
-  std::string message(what == CheckpointFor::kRun ? kBeforeRun : kBeforeExec);
+  std::string message(kBefore[static_cast<size_t>(what)]);
   message += command.substr(0, kMaxCommandText);
   if (command.size() > kMaxCommandText) message += "...";
   return message;
@@ -54,7 +54,9 @@ class Slots {
 
 bool IsCheckpoint(const SnapshotInfo& snapshot) {
   return snapshot.name == "s" + std::to_string(snapshot.number) &&
-         (snapshot.message.starts_with(kBeforeRun) || snapshot.message.starts_with(kBeforeExec));
+         std::ranges::any_of(kBefore, [&](std::string_view before) {
+           return snapshot.message.starts_with(before);
+         });
 }
 
 std::optional<SnapshotInfo> LastCheckpoint(Volume& volume, std::string_view branch) {
@@ -65,16 +67,20 @@ std::optional<SnapshotInfo> LastCheckpoint(Volume& volume, std::string_view bran
 
 Result<Checkpoint> TakeCheckpoint(Volume& volume, std::string_view branch, CheckpointFor what,
                                   std::string_view command) {
-  const std::vector<SnapshotInfo> before = CheckpointsOf(volume, branch);
-  if (!before.empty()) {
-    AGENTFS_ASSIGN(const bool unchanged, IsUnchangedSince(volume, branch, before.back()));
-    if (unchanged) return Checkpoint{before.back(), false};
+  const std::optional<SnapshotInfo> last = LastCheckpoint(volume, branch);
+  // Looking flushes. Before an edit there usually was another: it is faster to take one and see.
+  if (last && what != CheckpointFor::kTool) {
+    AGENTFS_ASSIGN(const bool unchanged, IsUnchangedSince(volume, branch, *last));
+    if (unchanged) return Checkpoint{*last, false};
   }
   Checkpoint taken;
   taken.taken = true;
   AGENTFS_ASSIGN(taken.snapshot,
                  volume.CreateSnapshot(branch, "", MessageFor(what, command), Durability::kNone));
-  return taken;
+  if (!last || taken.snapshot.layer != last->layer) return taken;
+  // A branch without a change is not sealed again.
+  AGENTFS_TRY(volume.DeleteSnapshot(taken.snapshot.name));
+  return Checkpoint{*last, false};
 }
 
 Result<size_t> PruneCheckpoints(Volume& volume, std::string_view branch,

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Checkpoints: the snapshots that are taken before a command runs in a branch, so that it can be
-// undone. A checkpoint is a snapshot without a name of its own whose message says what ran.
+// Checkpoints: the snapshots that are taken before a command runs in a branch, or a tool edits it,
+// so that it can be undone. A checkpoint is a snapshot without a name of its own whose message says
+// what that was.
 #pragma once
 
 #include <optional>
@@ -13,7 +14,7 @@
 
 namespace agentfs {
 
-enum class CheckpointFor : uint8_t { kRun, kExec };
+enum class CheckpointFor : uint8_t { kRun, kExec, kTool };
 
 // Which of them a branch keeps: one that any of the rules wants.
 struct CheckpointPolicy {

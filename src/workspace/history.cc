@@ -51,7 +51,10 @@ HistoryEvent EventOf(const SnapshotInfo& snapshot) {
   if (!IsCheckpoint(snapshot)) return event;
   const size_t colon = snapshot.message.find(": ");
   const bool run = snapshot.message.starts_with("before run");
-  event.kind = run ? HistoryEvent::Kind::kRun : HistoryEvent::Kind::kExec;
+  const bool tool = snapshot.message.starts_with("before tool");
+  event.kind = run    ? HistoryEvent::Kind::kRun
+               : tool ? HistoryEvent::Kind::kMcp
+                      : HistoryEvent::Kind::kExec;
   event.text = snapshot.message.substr(colon + 2);
   return event;
 }

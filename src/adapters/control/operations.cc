@@ -87,6 +87,14 @@ Result<SnapshotInfo> Operations::Restore(std::string_view branch, std::string_vi
   return before;
 }
 
+Result<Checkpoint> Operations::TakeCheckpoint(std::string_view branch, CheckpointFor what,
+                                              std::string_view command) {
+  AGENTFS_TRY(FlushPages(branch));
+  AGENTFS_ASSIGN(Checkpoint checkpoint, agentfs::TakeCheckpoint(volume_, branch, what, command));
+  AGENTFS_TRY(PruneCheckpoints(volume_, branch, checkpoints_));
+  return checkpoint;
+}
+
 Result<RunState> Operations::BeginRun(RunRequest request) {
   if (mounts_ == nullptr) return Error(EOPNOTSUPP, "there are no mounts here");
   RunState state;
@@ -96,13 +104,11 @@ Result<RunState> Operations::BeginRun(RunRequest request) {
   // Another run may have made it meanwhile.
   if (!made.ok() && made.code() != EEXIST) return made.error();
   state.created = made.ok();
-  AGENTFS_TRY(FlushPages(request.branch));
   AGENTFS_ASSIGN(const Checkpoint before,
-                 TakeCheckpoint(volume_, request.branch, request.what, request.command));
+                 TakeCheckpoint(request.branch, request.what, request.command));
   state.checkpoint = before.snapshot.name;
   state.checkpoint_number = before.snapshot.number;
   state.checkpoint_taken = before.taken;
-  AGENTFS_TRY(PruneCheckpoints(volume_, request.branch, checkpoints_));
   AGENTFS_ASSIGN(state.session, mounts_->BeginRun(request));
   if (IsInOwnNamespace()) state.namespaces_of = static_cast<uint32_t>(::getpid());
   return state;

@@ -38,6 +38,9 @@ class Operations {
   // Makes `branch` what `ref` was; mounts show it when this returns. What it replaces is
   // snapshotted first, and that snapshot is the value.
   Result<SnapshotInfo> Restore(std::string_view branch, std::string_view ref);
+  // agentfs::TakeCheckpoint of what programs have written so far; those that need not stay go.
+  Result<Checkpoint> TakeCheckpoint(std::string_view branch, CheckpointFor what,
+                                    std::string_view command);
   // Prepares a run: the branch, the checkpoint for undo, the session. EOPNOTSUPP without mounts.
   Result<RunState> BeginRun(RunRequest request);
   // Before its connection does.

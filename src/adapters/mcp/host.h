@@ -27,6 +27,7 @@ struct CommandOutput {
 struct CallRecord {
   std::string tool, branch;
   std::string parameters;   // JSON, with long texts cut
+  std::string edits;        // what of the branch it changes, in words; empty: nothing
   std::string result;       // the same; empty: it failed
   std::string error;        // empty: it succeeded
   int64_t started_ns = 0;   // since 1970
@@ -51,7 +52,7 @@ class Host {
   // Runs a command in a sandbox; `stop` ends it.
   virtual ExecutionEnvelope Execute(const ExecutionRequest& request, std::stop_token stop) = 0;
   // A call begins, and ends on the same thread: the exec that it is, to which what is done
-  // meanwhile belongs; 0: it could not be noted.
+  // meanwhile belongs; 0: it could not be noted. What it edits can be undone.
   virtual uint64_t BeginCall(const CallRecord& call) = 0;
   // It has ended.
   virtual void EndCall(const CallRecord& call) = 0;

@@ -28,6 +28,19 @@ std::string ProgressToken(const Json& params) {
   return ToText(*token);
 }
 
+// "write_file /src/a.c"; empty: it edits nothing.
+std::string EditOf(const Tool& tool, const Json& arguments) {
+  if (tool.effect != Tool::Effect::kEdits || !arguments.is_object()) return "";
+  const auto dry = arguments.find("dryRun");
+  if (dry != arguments.end() && dry->is_boolean() && dry->get<bool>()) return "";
+  std::string text(tool.name);
+  for (const char* name : {"path", "source", "destination"}) {
+    const auto path = arguments.find(name);
+    if (path != arguments.end() && path->is_string()) text += " " + path->get<std::string>();
+  }
+  return text;
+}
+
 bool IsCallMethod(std::string_view method) {
   return method == "tools/call" || method == "resources/list" || method == "resources/read";
 }
@@ -233,6 +246,7 @@ std::string Session::ToolReply(Call& call) {
   record.parameters = ToShortText(arguments);
   record.started_ns = ToNanoseconds(Now());
   record.is_own_exec = !call.tool->is_exec;
+  record.edits = EditOf(*call.tool, arguments);
   if (record.is_own_exec) record.exec = host_.BeginCall(record);
   const auto result = RunTool(call, arguments, record);
   if (result.ok()) {
@@ -258,7 +272,7 @@ Result<Json> Session::RunTool(Call& call, const Json& arguments, CallRecord& rec
       return Error(EIO, error.what());
     }
   }();
-  if (call.tool->effect == Tool::Effect::kChanges) host_.Publish();
+  if (call.tool->effect != Tool::Effect::kReads) host_.Publish();
   if (tool_call.exec != 0) record.exec = tool_call.exec;
   if (tool_call.switched_to) {
     absl::MutexLock lock(&mu_);

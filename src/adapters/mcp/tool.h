@@ -47,7 +47,11 @@ struct ToolCall {
 using ToolFunction = Result<nlohmann::ordered_json> (*)(ToolCall& call);
 
 struct Tool {
-  enum class Effect : uint8_t { kReads, kChanges };
+  enum class Effect : uint8_t {
+    kReads,
+    kChanges,
+    kEdits,  // files of the branch, which `undo` takes back
+  };
   enum class Duration : uint8_t { kShort, kLong };
 
   std::string_view name;

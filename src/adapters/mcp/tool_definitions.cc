@@ -168,10 +168,11 @@ constexpr std::array kDefinitions = {
                    "paths":{"type":"array","items":{"type":"string"},
                    "description":"Only these, and what is below them"},)",
                R"(["ref"])", Hint::kReplaces, Output::kDocument},
-    Definition{"undo", "Undo",
-               "Take back what the last command that was run in the branch has changed. Again: the "
-               "one before. What is replaced is snapshotted first.",
-               "{", "[]", Hint::kEdits, Output::kDocument},
+    Definition{
+        "undo", "Undo",
+        "Take back what the last command or edit of a file has changed in the branch. Again: "
+        "the one before. What is replaced is snapshotted first.",
+        "{", "[]", Hint::kEdits, Output::kDocument},
     Definition{
         "diff", "Diff",
         "What differs between two states, as a patch that git apply accepts, and as a list: "

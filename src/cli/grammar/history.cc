@@ -98,7 +98,7 @@ void AddBackwards(CLI::App& app, Context& context) {
   restore.add_option("--branch", restored->branch, "The branch (default: main)")->type_name("B");
   Choose(restore, context, restored, RunRestore);
 
-  CLI::App& undo = AddCommand(app, "undo", "Back to before the last run or exec",
+  CLI::App& undo = AddCommand(app, "undo", "Back to before the last run, exec or edit by a tool",
                               "  agentfs undo\n  agentfs undo --branch experiment");
   auto undone = std::make_shared<UndoCommand>();
   undo.add_option("--branch", undone->branch, "The branch (default: main)")->type_name("B");

@@ -112,6 +112,9 @@ void AddMcp(CLI::App& app, Context& context) {
   CLI::App& session = AddCommand(app, "mcp-session", "A client's session, in the server", "");
   session.group("");
   session.add_option("--branch", options->branch, "The branch");
+  session.add_option("--env", options->environment, "A variable of the client's")
+      ->expected(1)
+      ->take_all();
   Choose(session, context, options, RunMcpSession);
 }
 

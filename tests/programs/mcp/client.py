@@ -13,8 +13,9 @@ from runs import await_true, expect  # noqa: E402,F401
 class Client:
     """A process `agentfs mcp` and its two pipes."""
 
-    def __init__(self, runs, *options):
-        self.process = subprocess.Popen(runs.command("mcp", *options), cwd=runs.ws, env=runs.env,
+    def __init__(self, runs, *options, env=None):
+        self.process = subprocess.Popen(runs.command("mcp", *options), cwd=runs.ws,
+                                        env=env or runs.env,
                                         stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                         stderr=subprocess.PIPE)
         self.number = 0

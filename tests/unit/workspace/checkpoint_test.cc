@@ -37,6 +37,26 @@ TEST_F(CheckpointTest, ABranchThatHasNotChangedKeepsItsLastOne) {
   EXPECT_NE(Take("ls").name, first.name);
 }
 
+TEST_F(CheckpointTest, BeforeAnEditThereIsOneIfTheBranchHasChanged) {
+  OpenOverBase();
+  auto fs = Branch();
+  const auto take = [&] {
+    return Get(TakeCheckpoint(volume(), "main", CheckpointFor::kTool, "write_file /f"));
+  };
+  const Checkpoint first = take();
+  EXPECT_TRUE(first.taken);
+  EXPECT_EQ(first.snapshot.message, "before tool: write_file /f");
+  EXPECT_FALSE(take().taken);
+  EXPECT_EQ(take().snapshot.name, first.snapshot.name);
+  EXPECT_EQ(volume().ListSnapshots().size(), 1u);
+  Get(fs->WriteFile("f", "x"));
+  const Checkpoint second = take();
+  EXPECT_TRUE(second.taken);
+  EXPECT_EQ(LastCheckpoint(volume(), "main")->name, second.snapshot.name);
+  Get(volume().Restore("main", first.snapshot.name));
+  EXPECT_FALSE(fs->ReadFile("f").ok());
+}
+
 TEST_F(CheckpointTest, SnapshotsOfPeopleAreNone) {
   OpenOverBase();
   Get(volume().CreateSnapshot("main", "mine", "before run: x", Durability::kNone));
