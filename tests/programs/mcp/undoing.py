@@ -19,8 +19,9 @@ def environment(runs):
     bytes_env = {os.fsencode(k): os.fsencode(v) for k, v in {**runs.env, **strange}.items()}
     bytes_env[b"BYTES"] = b"\xff\xfe"
     one = Client(runs, env=bytes_env)
-    script = "import os; print([os.environ.get(n) for n in ('WHOSE', 'DASHED', 'LINES', 'LIST', 'EMPTY')])"
-    runs.put("show.py", script + "\nprint(len(os.environ['LONG']), os.environb[b'BYTES'])\n")
+    runs.put("show.py", "import os\nnames = ('WHOSE', 'DASHED', 'LINES', 'LIST', 'EMPTY')\n"
+             "print([os.environ.get(name) for name in names])\n"
+             "print(len(os.environ['LONG']), os.environb[b'BYTES'])\n")
     said = one.call("exec", argv=["python3", "show.py"])["structuredContent"]["result"]["stdout"]
     expected = f"{[strange[n] for n in ('WHOSE', 'DASHED', 'LINES', 'LIST', 'EMPTY')]}\n"
     expect(said == expected + "100000 b'\\xff\\xfe'\n", said)
@@ -72,10 +73,10 @@ def many(runs):
     client = Client(runs, "--branch", "many")
     for number in range(EDITS):
         client.text("write_file", path="/counter", content=str(number))
-    rows = client.call("query", sql="select count(*) n from snapshots")["structuredContent"]["rows"]
-    expect(rows[0]["n"] <= MOST_SNAPSHOTS, rows)
-    rows = client.call("query", sql="select count(*) n from layers")["structuredContent"]["rows"]
-    expect(rows[0]["n"] <= 3 * MOST_SNAPSHOTS, rows)
+    for table, most in (("snapshots where branch = 'many'", MOST_SNAPSHOTS),
+                        ("layers", 3 * MOST_SNAPSHOTS)):
+        counted = client.call("query", sql=f"select count(*) n from {table}")["structuredContent"]
+        expect(counted["rows"][0]["n"] <= most, f"{table}: {counted}")
     for number in range(3):
         client.call("undo")
         expect(client.text("read_text_file", path="/counter") == str(EDITS - 2 - number), "undo")
