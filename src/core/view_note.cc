@@ -75,9 +75,10 @@ void View::Note::Done(Journal::Change& change, const ViewNode& node) {
 }
 
 void View::Note::Made(Journal::Change& change, ViewNode& node, const ViewNode& parent,
-                      std::string_view name) {
+                      std::string_view name, OpKind kind) {
   if (!on_) return;
   OpEvent event = EventOf(node);
+  if (kind != OpKind()) event.kind = kind;
   event.parent = parent.id();
   event.name = name;
   node.named.store(view_.recorder().generation(), std::memory_order_relaxed);

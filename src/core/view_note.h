@@ -39,7 +39,9 @@ class View::Note {
 
   // ---- under the change
   void Done(Journal::Change& change, const ViewNode& node);
-  void Made(Journal::Change& change, ViewNode& node, const ViewNode& parent, std::string_view name);
+  // `kind` if it is another one than the operation's.
+  void Made(Journal::Change& change, ViewNode& node, const ViewNode& parent, std::string_view name,
+            OpKind kind = OpKind());
   void Linked(Journal::Change& change, ViewNode& node, const ViewNode& parent,
               std::string_view name);
   void Removed(Journal::Change& change, ViewNode& node, const ViewNode& parent,

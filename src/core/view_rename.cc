@@ -250,6 +250,9 @@ void View::Replace(const RenameSide& from, const RenameSide& to, const Buffer& o
   TouchDirectory(change, to.parent, now);
   note.Renamed(change, node, {from.parent, from.name}, {to.parent, to.name},
                to.node ? &AsViewNode(*to.node) : nullptr);
+  if (from.whiteout) {
+    note.Made(change, AsViewNode(*from.whiteout), from.parent, from.name, OpKind::kMknod);
+  }
 }
 
 }  // namespace agentfs

@@ -122,6 +122,18 @@ TEST_F(OpLogTest, EachChangeIsARowWithItsPaths) {
                           "write hard 1", "unlink hard", "rmdir e"}));
 }
 
+TEST_F(OpLogTest, WhatARenameLeavesBehindIsARowToo) {
+  Start();
+  Node& root = *fs_->Root();
+  Make("a");
+  Make("b");
+  Get(fs_->Rename(By(1), root, "a", root, "c", RenameMode::kWhiteout));
+  Get(fs_->Rename(By(1), root, "b", root, "c", RenameMode::kExchange));
+  Get(fs_->Unlink(By(1), root, "a"));
+  EXPECT_EQ(Log(), (Lines{"create a", "create b", "rename a c", "mknod a", "rename b c",
+                          "rename c b", "unlink a"}));
+}
+
 TEST_F(OpLogTest, WritesAreOneRowUntilSomethingElseHappensToTheFile) {
   Start();
   NodeRef a = Make("a"), b = Make("b");
