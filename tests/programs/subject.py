@@ -11,6 +11,7 @@ unmounting and mounting again the tree is the same to the last inode number and 
 import argparse
 import difflib
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -27,10 +28,21 @@ class Skipped(Exception):
     pass
 
 
+def scripts_for_everybody(scratch):
+    """Copies of what a script and its check consist of: others may not reach where they lie."""
+    copies = scratch.directory("scripts")
+    for entry in os.scandir(HERE):
+        if entry.is_file():
+            shutil.copy(entry.path, copies)
+    os.chmod(copies, 0o755)
+    return copies
+
+
 class Subject:
     def __init__(self, options, scratch):
         self.scratch = scratch
-        self.script = os.path.abspath(options.script)
+        self.scripts = scripts_for_everybody(scratch)
+        self.script = os.path.join(self.scripts, os.path.basename(options.script))
         self.deadline = time.monotonic() + options.timeout
         self.user = NOBODY if options.user == "nobody" else None
         self.temporary = scratch.directory("tmp", self.user)
@@ -66,7 +78,7 @@ class Subject:
         process.wait()
 
     def manifest(self, directory):
-        return subprocess.run([sys.executable, os.path.join(HERE, "manifest.py"), directory], check=True,
+        return subprocess.run([sys.executable, os.path.join(self.scripts, "manifest.py"), directory], check=True,
                               stdout=subprocess.PIPE, text=True, timeout=120,
                               **as_user(self.user)).stdout.splitlines()
 

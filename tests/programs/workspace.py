@@ -4,6 +4,7 @@ import contextlib
 import fcntl
 import json
 import os
+import shutil
 import stat
 import subprocess
 import tempfile
@@ -49,13 +50,18 @@ def as_user(user):
     return {} if user is None else {"user": user, "group": user, "extra_groups": []}
 
 
+def program_for(user, program, scratch):
+    """The program where this user finds it: others may not reach the directory of the build."""
+    return program if user is None else shutil.copy(program, scratch.path)
+
+
 class Failed(Exception):
     """The test's verdict, for people."""
 
 
 class Workspace:
     def __init__(self, scratch, program, user=None, state=None):
-        self.program = program
+        self.program = program_for(user, program, scratch)
         self.user = user
         self.lower = scratch.directory("lower", user)
         self.mount_point = scratch.directory("mnt", user)

@@ -4,6 +4,7 @@ cut, a sandbox that cannot be had, a field that makes no sense. As root and as a
 import base64
 import json
 import os
+import shlex
 import sys
 import time
 
@@ -166,7 +167,7 @@ def without_sandbox(execs):
     expect(done["result"]["state"] == "sandbox_failed", f"{done}")
     done = execs.exec("--", "true", status=125, env={**execs.env, "PATH": "/nonexistent"})
     expect(done["error"]["code"] == "sandbox_failed", f"{done}")
-    done = execs.exec("--shell", f"{execs.program} --json exec -- true", status=None)
+    done = execs.exec("--shell", f"{shlex.quote(execs.program)} --json exec -- true", status=None)
     inner = execs.check(done["result"]["stdout"]) if done.get("result", {}).get("stdout") else None
     expect(inner is None or not inner["success"], f"an exec in an exec: {done}")
 

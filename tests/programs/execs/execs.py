@@ -3,7 +3,6 @@
 import contextlib
 import json
 import os
-import shutil
 import subprocess
 import sys
 
@@ -25,19 +24,10 @@ class Execs(Runs):
     """Runs, of this user or another one, with envelopes."""
 
     def __init__(self, scratch, program, user=None):
-        super().__init__(scratch, program)
-        self.user = user
+        super().__init__(scratch, program, user)
         self.env["PATH"] = "/usr/bin:/bin"
-        if user is not None:
-            # The directory of the build need not be there for everybody.
-            self.program = shutil.copy(self.program, scratch.path)
-            for path in (self.ws, self.home, self.env["XDG_RUNTIME_DIR"]):
-                os.chown(path, user, user)
         with open(SCHEMA, encoding="utf-8") as file:
             self.validator = jsonschema.Draft202012Validator(json.load(file))
-
-    def call(self, *arguments, timeout=60, **options):
-        return super().call(*arguments, timeout=timeout, **{**as_user(self.user), **options})
 
     def check(self, text):
         """The envelope that is the whole text, found to be one."""

@@ -12,7 +12,7 @@ import sys
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "faults"))
 import fault  # noqa: E402
 from fault import Failed, await_true, expect  # noqa: E402,F401
-from workspace import NOBODY, as_user, device_for_everybody  # noqa: E402
+from workspace import NOBODY, as_user, device_for_everybody, program_for  # noqa: E402
 
 
 class Runs:
@@ -21,7 +21,7 @@ class Runs:
     def __init__(self, scratch, program, user=None):
         self.scratch = scratch
         self.user = user  # None: the one who runs the test
-        self.program = os.path.abspath(program)
+        self.program = program_for(user, os.path.abspath(program), scratch)
         self.ws = scratch.directory("ws", user)
         self.home = scratch.directory("home", user)
         self.env = dict(os.environ, XDG_RUNTIME_DIR=scratch.directory("runtime", user),
