@@ -138,7 +138,7 @@ TEST_F(ApplyCliTest, AnInterruptedApplyIsFinishedByTheNextCommand) {
   for (const char* name : {"/f0", "/f1", "/f2"}) Do({"fs", "write", name}, "content\n");
   Do({"fs", "cp", "-r", "/src", "/copies"});
   // The program starts, and is killed at some time between nothing and all of it.
-  WriteHost("script", std::string(AGENTFS_BINARY) + " --workspace '" + At("base") +
+  WriteHost("script", ProgramInShell() + " --workspace '" + At("base") +
                           "' apply --yes & sleep 0.0$((RANDOM % 5)); kill -9 $!; wait; true\n");
   for (int round = 0; round < 8; ++round) {
     ASSERT_EQ(std::system(("bash '" + At("script") + "' 2>/dev/null").c_str()), 0);

@@ -80,8 +80,8 @@ TEST_F(ForwardTest, AnArgumentIsAnyBytes) {
 
 TEST_F(ForwardTest, AnOutputThatNobodyReadsEndsTheCommandAsAnyOther) {
   Do({"fs", "write", "/large"}, std::string(8 << 20, 'x'));
-  const std::string command = "set -o pipefail; " + std::string(AGENTFS_BINARY) + " --workspace '" +
-                              state() + "' fs cat /large | head -c 10";
+  const std::string command = "set -o pipefail; " + ProgramInShell() + " --workspace '" + state() +
+                              "' fs cat /large | head -c 10";
   const int status = std::system(("bash -c \"" + command + "\" >/dev/null").c_str());
   EXPECT_EQ(WEXITSTATUS(status), 128 + SIGPIPE);
   EXPECT_EQ(Do({"fs", "cat", "/README"}).out, "read me\n");
@@ -117,8 +117,8 @@ TEST_F(ForwardTest, ASignalEndsTheClientAtOnceAndTheServerGoesOn) {
 }
 
 TEST_F(ForwardTest, TheUmaskIsTheClients) {
-  const std::string command = "umask 077; echo x | " + std::string(AGENTFS_BINARY) +
-                              " --workspace '" + state() + "' fs write /private";
+  const std::string command = "umask 077; echo x | " + ProgramInShell() + " --workspace '" +
+                              state() + "' fs write /private";
   ASSERT_EQ(std::system(command.c_str()), 0);
   EXPECT_EQ(Do({"fs", "stat", "/private", "--json"}).Json()["mode"], "0600");
 }

@@ -167,8 +167,8 @@ TEST_F(WorkspaceCliTest, LimitsOfTheConfigurationHold) {
 }
 
 TEST_F(WorkspaceCliTest, AFullOutputIsAnError) {
-  std::string command = std::string(AGENTFS_BINARY) + " --workspace '" + At("base") +
-                        "' fs cat /README >/dev/full 2>/dev/null";
+  std::string command =
+      ProgramInShell() + " --workspace '" + At("base") + "' fs cat /README >/dev/full 2>/dev/null";
   const int status = std::system(command.c_str());
   ASSERT_TRUE(WIFEXITED(status));
   EXPECT_EQ(WEXITSTATUS(status), 125);

@@ -11,6 +11,7 @@
 #include <fstream>
 #include <iterator>
 #include <sstream>
+#include <string_view>
 
 namespace agentfs {
 namespace {
@@ -73,6 +74,14 @@ void Redirect(const std::string& path, int flags, int to) {
 }
 
 }  // namespace
+
+std::string ProgramInShell() {
+  std::string word = "'";
+  for (const char c : std::string_view(AGENTFS_BINARY)) {
+    word += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  }
+  return word + "'";
+}
 
 nlohmann::json Outcome::Json() const {
   auto json = nlohmann::json::parse(out, nullptr, false);

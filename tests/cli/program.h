@@ -29,6 +29,9 @@ struct RunOptions {
   uid_t user = 0;                                  // 0: whoever runs the test
 };
 
+// The program as a word of a shell's command: its path may have anything in it.
+std::string ProgramInShell();
+
 // A test with a scratch directory, removed afterwards.
 class CliTest : public testing::Test {
  protected:

@@ -343,7 +343,7 @@ TEST_F(RunCliTest, RefusesWhatCannotBeRun) {
   EXPECT_EQ(Try({"run"}).status, 2);
   EXPECT_EQ(Try({"run", "--apply", "--discard", "--", "true"}).status, 2);
   EXPECT_EQ(Shell("true", {"--branch", "-x"}).status, 2);
-  Outcome nested = Shell(std::string(AGENTFS_BINARY) + " run -- true", {"--allow", "/"});
+  Outcome nested = Shell(ProgramInShell() + " run -- true", {"--allow", "/"});
   EXPECT_EQ(nested.status, 125);
   environment_["PATH"] = "/nonexistent";
   Outcome without = Shell("true");
