@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cstring>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -17,6 +18,9 @@
 
 namespace agentfs::fuse {
 namespace {
+
+// Reads and writes of more than this are streams, of which the kernel sends several at a time.
+constexpr uint32_t kBulkBytes = 64 << 10;
 
 constexpr absl::Duration kLook = absl::Milliseconds(1);
 constexpr int kQuietLooks = 3;         // without a request, until it is over
@@ -86,6 +90,15 @@ int ProcessorOf(const Fd& state) {
 
 }  // namespace
 
+Sender SenderOf(const fuse_in_header& header, std::span<const char> arguments, size_t bytes) {
+  if (header.opcode == FUSE_READ && arguments.size() >= sizeof(fuse_read_in)) {
+    fuse_read_in read;
+    std::memcpy(&read, arguments.data(), sizeof read);
+    bytes = read.size;
+  }
+  return {header.pid, bytes > kBulkBytes};
+}
+
 bool ClientFollower::IsPossible() {
   static const bool possible = [] {
     cpu_set_t mine;
@@ -104,7 +117,7 @@ bool ClientFollower::IsPossible() {
 }
 
 ClientFollower::ClientFollower(int device, ReaderGate& gate, std::function<void()> nobody_reads)
-    : device_(device), gate_(gate), nobody_reads_(std::move(nobody_reads)) {}
+    : device_(device), gate_(&gate), nobody_reads_(std::move(nobody_reads)) {}
 
 void ClientFollower::Stop() {
   std::thread watch;
@@ -144,15 +157,12 @@ bool ClientFollower::BeginLocked(Seat& seat, uint32_t client) {
   if (Leads() || stopping_) return false;
   if (::sched_getscheduler(0) != SCHED_OTHER) return false;
   if (::sched_getaffinity(0, sizeof usual_processors_, &usual_processors_) != 0) return false;
-  const int processor = ProcessorOf(seat.client_state);
-  if (processor < 0 || !CPU_ISSET(processor, &usual_processors_)) return false;
   try {  // before the policy is set, which it would inherit
     if (!watch_.joinable()) watch_ = std::thread([this] { Watch(); });
   } catch (const std::system_error&) {
     return false;
   }
-  const cpu_set_t there = Only(processor);
-  if (::sched_setaffinity(0, sizeof there, &there) != 0) return false;
+  if (!GoToLocked(ProcessorOf(seat.client_state))) return false;
   if (!SetPolicy(0, SCHED_IDLE)) {
     ::sched_setaffinity(0, sizeof usual_processors_, &usual_processors_);
     return false;
@@ -160,7 +170,7 @@ bool ClientFollower::BeginLocked(Seat& seat, uint32_t client) {
   leader_times_ = OpenOfThread(static_cast<uint32_t>(seat.thread), "schedstat");
   client_times_ = OpenOfThread(client, "schedstat");
   waited_ = ReadTimes(leader_times_).waited - ReadTimes(client_times_).ran;
-  gate_.Narrow();
+  if (gate_ != nullptr) gate_->Narrow();
   began_ = looked_ = absl::Now();
   quiet_looks_ = 0;
   progress_.fetch_or(1, std::memory_order_relaxed);
@@ -178,15 +188,16 @@ bool ClientFollower::GoOn(Seat& seat, const Sender& sender) {
   absl::MutexLock lock(&mu_);
   if (leader_.load(std::memory_order_relaxed) != seat.thread) return true;
   const int processor = ProcessorOf(seat.client_state);
-  if (!alone || processor < 0 || !CPU_ISSET(processor, &usual_processors_)) {
-    (void)ReleaseLocked(Why::kOthers);
-    return true;
-  }
-  if (processor != ::sched_getcpu()) {
-    const cpu_set_t there = Only(processor);
-    ::sched_setaffinity(0, sizeof there, &there);
-  }
+  const bool there = processor == ::sched_getcpu() || GoToLocked(processor);
+  if (!alone || !there) (void)ReleaseLocked(alone ? Why::kQuiet : Why::kOthers);
   return true;
+}
+
+bool ClientFollower::GoToLocked(int processor) {
+  if (processor < 0 || !CPU_ISSET(processor, &usual_processors_)) return false;
+  if (gate_ == nullptr) return true;
+  const cpu_set_t there = Only(processor);
+  return ::sched_setaffinity(0, sizeof there, &there) == 0;
 }
 
 bool ClientFollower::Finished(const Seat& seat) {
@@ -215,7 +226,7 @@ bool ClientFollower::ReleaseLocked(Why why) {
   } else if (why != Why::kQuiet) {
     not_before_ = now + kShortPause;
   }
-  return gate_.Widen();
+  return gate_ == nullptr || gate_->Widen();
 }
 
 void ClientFollower::Watch() {
@@ -258,6 +269,7 @@ bool ClientFollower::LookLocked() {
 }
 
 bool ClientFollower::RequestsWait() const {
+  if (gate_ == nullptr) return false;
   pollfd device{device_, POLLIN, 0};
   return ::poll(&device, 1, 0) > 0 && (device.revents & POLLIN) != 0;
 }

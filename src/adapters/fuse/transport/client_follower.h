@@ -7,7 +7,8 @@
 // request, which take longer than the request (decision 11). Bound to the client's processor, the
 // serving thread stays there; but then the client goes, because its processor is busy when the
 // answer wakes it. A processor with a thread of the policy SCHED_IDLE counts as idle, however: the
-// client stays if the serving thread has that policy.
+// client stays if the serving thread has that policy. The threads of io_uring are bound anyway,
+// each to the processor whose requests it serves: there the policy is all.
 //
 // Such a thread gets next to nothing of a processor that somebody else wants, and it may hold locks
 // then. So it is watched, every millisecond: if requests wait and nothing gets on, if the thread
@@ -15,11 +16,13 @@
 // come, the thread is made what it was before.
 #pragma once
 
+#include <linux/fuse.h>
 #include <sched.h>
 
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <span>
 #include <thread>
 
 #include "absl/base/thread_annotations.h"
@@ -30,6 +33,9 @@
 #include "sys/fd.h"
 
 namespace agentfs::fuse {
+
+// Of a request with these fixed arguments and so many bytes of data.
+Sender SenderOf(const fuse_in_header& header, std::span<const char> arguments, size_t bytes);
 
 // Thread-safe. Takes its lock, and under it the gate's.
 class ClientFollower {
@@ -42,9 +48,11 @@ class ClientFollower {
     int since_look = 0;  // requests since the client's processor was looked at
   };
 
-  // `nobody_reads` is called when the thread that serves alone is held up and no other one waits.
-  // The device and the gate outlive the follower.
+  // For threads that all read `device`, through the gate. `nobody_reads` is called when the thread
+  // that serves alone is held up and no other one waits. Device and gate outlive the follower.
   ClientFollower(int device, ReaderGate& gate, std::function<void()> nobody_reads);
+  // For threads that are bound to processors, and have others beside them there.
+  ClientFollower() = default;
   ~ClientFollower() { Stop(); }  // when no thread serves any more
 
   // All threads serve as usual from now on, and `nobody_reads` is called no more.
@@ -76,13 +84,15 @@ class ClientFollower {
   void Watch() ABSL_LOCKS_EXCLUDED(mu_);
   // False: the thread that served alone was held up, and nobody reads.
   bool LookLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  // The calling thread goes to that processor, if it is not bound to one anyway.
+  bool GoToLocked(int processor) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   bool HasRivalLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   bool RequestsWait() const;
   bool Leads() const { return leader_.load(std::memory_order_acquire) != 0; }
   bool MustAct() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) { return stopping_ || Leads(); }
 
-  const int device_;
-  ReaderGate& gate_;
+  const int device_ = -1;
+  ReaderGate* const gate_ = nullptr;  // null: the threads are bound
   const std::function<void()> nobody_reads_;
 
   std::atomic<int> leader_ = 0;         // the thread that serves alone; 0: none. Set under mu_

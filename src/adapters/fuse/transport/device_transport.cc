@@ -30,19 +30,11 @@ Fd CloneDevice(int device) {
   return std::move(clone).value();
 }
 
-// Reads and writes of more than this are streams, of which the kernel sends several at a time.
-constexpr uint32_t kBulkBytes = 64 << 10;
-
-Sender SenderOf(std::span<const char> request) {
+Sender SenderOfRequest(std::span<const char> request) {
   fuse_in_header header;
   std::memcpy(&header, request.data(), sizeof header);
-  bool is_bulk = request.size() > kBulkBytes;
-  if (header.opcode == FUSE_READ && request.size() >= sizeof header + sizeof(fuse_read_in)) {
-    fuse_read_in read;
-    std::memcpy(&read, request.data() + sizeof header, sizeof read);
-    is_bulk = read.size > kBulkBytes;
-  }
-  return {header.pid, is_bulk};
+  const std::span<const char> rest = request.subspan(sizeof header);
+  return SenderOf(header, rest, rest.size());
 }
 
 class DeviceExchange : public Exchange {
@@ -127,7 +119,7 @@ bool DeviceChannel::ServeOne(Handler& handler, ReaderGate& gate, ClientFollower*
     return code == EINTR || code == EAGAIN || code == ENOENT;
   }
   const std::span<const char> request = buffer.first(static_cast<size_t>(got));
-  const bool alone = follower != nullptr && follower->Received(seat_, SenderOf(request));
+  const bool alone = follower != nullptr && follower->Received(seat_, SenderOfRequest(request));
   if (!alone && LeaveGate(gate)) all_busy();
   HandleOne(handler, request);
   if (alone && !follower->Finished(seat_)) LeaveGate(gate);

@@ -32,7 +32,8 @@ Result<std::unique_ptr<Transport>> StartTransport(int device, const Capabilities
                                                   Handler& handler,
                                                   const TransportOptions& options) {
   if (capabilities.Has(Feature::kOverIoUring)) {
-    auto rings = UringTransport::Start(device, capabilities, handler, options.threads);
+    auto rings =
+        UringTransport::Start(device, capabilities, handler, options.threads, options.following);
     if (rings.ok()) return rings;
   }
   return DeviceTransport::Start(device, capabilities, handler, DeviceThreads(options),

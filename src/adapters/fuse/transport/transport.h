@@ -47,7 +47,7 @@ class Transport {
 // (/sys/module/fuse/parameters/enable_uring) and this process may use io_uring.
 bool UringIsAvailable();
 
-// Whether the device's threads run where a lone client runs, if that is possible.
+// Whether a lone client is served next to it (client_follower.h), if that is possible.
 enum class Following { kIfPossible, kNever };
 
 struct TransportOptions {

@@ -52,7 +52,7 @@ Result<void> UringTransport::StartWorkers(int device, const Capabilities& capabi
                      const auto ready = worker->Register();
                      if (!ready.ok()) failed.store(ready.code());
                      registered.DecrementCount();
-                     if (ready.ok()) worker->Serve(handler, threads_);
+                     if (ready.ok()) worker->Serve(handler, threads_, follower_.get());
                      worker->Close();
                    });
   }
@@ -64,8 +64,12 @@ Result<void> UringTransport::StartWorkers(int device, const Capabilities& capabi
 Result<std::unique_ptr<Transport>> UringTransport::Start(int device,
                                                          const Capabilities& capabilities,
                                                          Handler& handler,
-                                                         size_t threads_per_processor) {
+                                                         size_t threads_per_processor,
+                                                         Following following) {
   auto transport = std::make_unique<UringTransport>();
+  if (following == Following::kIfPossible && ClientFollower::IsPossible()) {
+    transport->follower_ = std::make_unique<ClientFollower>();
+  }
   const UringPlan plan = PlanUring(ReadProcessors(), threads_per_processor);
   auto started = transport->StartWorkers(device, capabilities, handler, plan.first);
   if (!started.ok()) {
@@ -86,6 +90,7 @@ Result<std::unique_ptr<Transport>> UringTransport::Start(int device,
 Transport::Statistics UringTransport::statistics() const {
   Statistics sum = reader_->statistics();
   for (const auto& worker : workers_) sum.requests += worker->requests();
+  if (follower_ != nullptr) sum.followed = follower_->followed();
   return sum;
 }
 

@@ -21,11 +21,15 @@ class UringTransport : public Transport {
  public:
   // After an error the kernel has been told to use the device, unless the error is from that.
   static Result<std::unique_ptr<Transport>> Start(int device, const Capabilities& capabilities,
-                                                  Handler& handler, size_t threads_per_processor);
-  ~UringTransport() override { threads_.Stop(); }
+                                                  Handler& handler, size_t threads_per_processor,
+                                                  Following following);
+  ~UringTransport() override { UringTransport::Stop(); }
 
   void Wait() override { threads_.Wait(); }
-  void Stop() override { threads_.Stop(); }
+  void Stop() override {
+    if (follower_ != nullptr) follower_->Stop();
+    threads_.Stop();
+  }
   std::string_view name() const override { return "io_uring"; }
   Statistics statistics() const override;
 
@@ -36,6 +40,7 @@ class UringTransport : public Transport {
   // FORGET and INTERRUPT come through the device as ever.
   std::unique_ptr<DeviceChannel> reader_;
   ReaderGate gate_;
+  std::unique_ptr<ClientFollower> follower_;  // null: not possible here
   std::vector<std::unique_ptr<UringWorker>> workers_;
   WorkerThreads threads_;
 };

@@ -159,7 +159,17 @@ void UringWorker::HandleOne(Handler& handler, Entry& entry) {
   std::memset(entry.header().op_in, 0, sizeof(entry.header().op_in));
 }
 
-void UringWorker::HandleCompleted(Handler& handler) {
+void UringWorker::HandleFollowing(Handler& handler, Entry& entry, ClientFollower& follower) {
+  const UringRequestHeader& sent = entry.header();
+  fuse_in_header header;
+  std::memcpy(&header, sent.in_out, sizeof header);
+  const Sender sender = SenderOf(header, sent.op_in, sent.state.payload_size);
+  const bool alone = follower.Received(seat_, sender);
+  HandleOne(handler, entry);
+  if (alone) follower.Finished(seat_);
+}
+
+void UringWorker::HandleCompleted(Handler& handler, ClientFollower* follower) {
   io_uring_cqe* completed = nullptr;
   while (::io_uring_peek_cqe(&ring_, &completed) == 0) {
     Entry& entry = *reinterpret_cast<Entry*>(completed->user_data);
@@ -169,19 +179,24 @@ void UringWorker::HandleCompleted(Handler& handler) {
       --live_;
       continue;
     }
-    HandleOne(handler, entry);
+    if (follower != nullptr) {
+      HandleFollowing(handler, entry, *follower);
+    } else {
+      HandleOne(handler, entry);
+    }
     Prepare(entry, kUringCommitAndFetch);
   }
 }
 
-void UringWorker::Serve(Handler& handler, const WorkerThreads& threads) {
+void UringWorker::Serve(Handler& handler, const WorkerThreads& threads, ClientFollower* follower) {
   while (live_ > 0) {
     const int done =
         threads.stopping() ? ::io_uring_submit(&ring_) : ::io_uring_submit_and_wait(&ring_, 1);
-    if (done < 0 && done != -EINTR && done != -EAGAIN && done != -EBUSY) return;
-    HandleCompleted(handler);
-    if (threads.stopping() && ::io_uring_sq_ready(&ring_) == 0) return;
+    if (done < 0 && done != -EINTR && done != -EAGAIN && done != -EBUSY) break;
+    HandleCompleted(handler, follower);
+    if (threads.stopping() && ::io_uring_sq_ready(&ring_) == 0) break;
   }
+  if (follower != nullptr) follower->Ended(seat_);
 }
 
 bool CanMakeRings() {

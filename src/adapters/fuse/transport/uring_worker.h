@@ -10,6 +10,7 @@
 #include <memory>
 #include <vector>
 
+#include "adapters/fuse/transport/client_follower.h"
 #include "adapters/fuse/transport/page_buffer.h"
 #include "adapters/fuse/transport/transport.h"
 #include "adapters/fuse/transport/worker_threads.h"
@@ -32,7 +33,8 @@ class UringWorker {
   // Makes the ring and gives the kernel its entries. The thread goes to its processor.
   Result<void> Register();
   // Serves until all entries have come back because the filesystem is gone, or `threads` stop.
-  void Serve(Handler& handler, const WorkerThreads& threads);
+  // `follower` may be null.
+  void Serve(Handler& handler, const WorkerThreads& threads, ClientFollower* follower);
   // Gives the ring back to the kernel, and with it the entries.
   void Close();
 
@@ -53,7 +55,8 @@ class UringWorker {
   UringWorker(int device, UringPlace place) : device_(device), place_(std::move(place)) {}
   io_uring_sqe& Prepare(Entry& entry, uint32_t command);
   void HandleOne(Handler& handler, Entry& entry);
-  void HandleCompleted(Handler& handler);
+  void HandleFollowing(Handler& handler, Entry& entry, ClientFollower& follower);
+  void HandleCompleted(Handler& handler, ClientFollower* follower);
 
   int device_;
   UringPlace place_;
@@ -61,6 +64,7 @@ class UringWorker {
   size_t live_ = 0;  // entries that the kernel or we use
   io_uring ring_{};
   bool has_ring_ = false;
+  ClientFollower::Seat seat_;
   std::atomic<uint64_t> requests_ = 0;
 };
 

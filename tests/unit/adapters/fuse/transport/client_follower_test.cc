@@ -65,16 +65,18 @@ TEST(ClientShareTest, AFewRequestsOfOthersDoNotMatterMoreDo) {
   EXPECT_FALSE(alone);
 }
 
-class ClientFollowerTest : public testing::Test {
+class ClientFollowerTest : public testing::TestWithParam<Way> {
  protected:
   void SetUp() override {
-    if (const std::string why = WhyNot(Way::kDevice); !why.empty()) GTEST_SKIP() << why;
+    if (const std::string why = WhyNot(GetParam()); !why.empty()) GTEST_SKIP() << why;
     if (!ClientFollower::IsPossible()) {
       GTEST_SKIP() << "takes two processors and the right to leave SCHED_IDLE";
     }
     handler_.Put("quick", "quick");
     handler_.Put("slow", "slow");
-    auto served = ServedMount::Start(handler_, {});
+    ServedOptions options;
+    options.way = GetParam();
+    auto served = ServedMount::Start(handler_, options);
     ASSERT_TRUE(served.ok()) << served.error().message();
     served_ = std::move(served).value();
   }
@@ -99,13 +101,13 @@ class ClientFollowerTest : public testing::Test {
   std::unique_ptr<ServedMount> served_;
 };
 
-TEST_F(ClientFollowerTest, ALoneClientIsFollowedUntilItIsQuiet) {
+TEST_P(ClientFollowerTest, ALoneClientIsFollowedUntilItIsQuiet) {
   AskUntilFollowed();
   while (SomeThreadIsIdle()) std::this_thread::yield();
   AskUntilFollowed();  // and again
 }
 
-TEST_F(ClientFollowerTest, WhoComesWhileTheOneThreadIsHeldUpIsServed) {
+TEST_P(ClientFollowerTest, WhoComesWhileTheOneThreadIsHeldUpIsServed) {
   for (int round = 0; round < 3 && !HasFailure(); ++round) {
     AskUntilFollowed();
     handler_.Close("slow");
@@ -119,7 +121,7 @@ TEST_F(ClientFollowerTest, WhoComesWhileTheOneThreadIsHeldUpIsServed) {
   }
 }
 
-TEST_F(ClientFollowerTest, TwoClientsAreBothServed) {
+TEST_P(ClientFollowerTest, TwoClientsAreBothServed) {
   AskUntilFollowed();
   std::atomic<int> asked = 0;
   std::thread other([&] {
@@ -129,11 +131,16 @@ TEST_F(ClientFollowerTest, TwoClientsAreBothServed) {
   other.join();
 }
 
-TEST_F(ClientFollowerTest, StopsWhileItFollows) {
+TEST_P(ClientFollowerTest, StopsWhileItFollows) {
   AskUntilFollowed();
   served_->transport().Stop();
   EXPECT_FALSE(SomeThreadIsIdle());
 }
+
+INSTANTIATE_TEST_SUITE_P(Ways, ClientFollowerTest, testing::Values(Way::kDevice, Way::kUring),
+                         [](const auto& way) {
+                           return std::string(way.param == Way::kDevice ? "Device" : "Uring");
+                         });
 
 }  // namespace
 }  // namespace agentfs::fuse::test
