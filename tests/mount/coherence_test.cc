@@ -35,6 +35,26 @@ class CoherenceTest : public MountTest {
   }
 };
 
+TEST_F(CoherenceTest, WhoAppendsThroughDifferentMountsOverwritesNothing) {
+  Start();
+  if (rig().mount().options().profile == fuse::Profile::kBulk) {
+    GTEST_SKIP() << "what one mount passes through, the other cannot append to";
+  }
+  const auto other = MountAgain("other");
+  const File here(path("log"), O_WRONLY | O_CREAT | O_APPEND);
+  const File there(other->path() + "/log", O_WRONLY | O_APPEND);
+  std::string wanted;
+  for (int i = 0; i < 20; ++i) {
+    const std::string line = "line " + std::to_string(i) + "\n";
+    ASSERT_TRUE((i % 3 == 0 ? here : there).WriteAll(line));
+    wanted += line;
+  }
+  Settle();
+  other->mount().FlushInvalidations();
+  EXPECT_EQ(Read("log"), wanted);
+  EXPECT_EQ(ReadHostFile(other->path() + "/log"), wanted);
+}
+
 TEST_F(CoherenceTest, ChangesThroughTheLibraryAreSeen) {
   Start();
   Run("mkdir d; echo old > d/f; echo x > d/gone; ls d; cat d/f; stat d/f d/gone d/new; true");

@@ -3,6 +3,7 @@
 // .agentfs: what it shows, what it hides, and its control file; the root with all branches.
 #include <dirent.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 
 #include <cstring>
 
@@ -55,6 +56,27 @@ TEST_F(ControlDirectoryTest, CannotBeMadeChangedOrRemoved) {
   // Elsewhere the name is nothing special.
   ASSERT_EQ(::mkdir(path("d/.agentfs").c_str(), 0755), 0);
   EXPECT_EQ(Run("ls -A d"), ".agentfs\n");
+}
+
+TEST_F(ControlDirectoryTest, WhatIsStoredInAMappingOfASnapshotsFileIsNotShown) {
+  Start();
+  Write("f", "original");
+  Snapshot("snap");
+  const std::string name = ".agentfs/snapshots/snap/f";
+  const File file(path(name), O_RDWR);
+  if (!file.ok()) {  // where opening is a message, it is refused already
+    EXPECT_EQ(errno, EROFS);
+    return;
+  }
+  void* at = ::mmap(nullptr, 8, PROT_READ | PROT_WRITE, MAP_SHARED, file.fd(), 0);
+  ASSERT_NE(at, MAP_FAILED);
+  std::memcpy(at, "changed!", 8);
+  EXPECT_EQ(::msync(at, 8, MS_SYNC), -1);
+  EXPECT_EQ(errno, EROFS);
+  ::munmap(at, 8);
+  rig().mount().FlushInvalidations();
+  EXPECT_EQ(Read(name), "original");
+  EXPECT_EQ(Read("f"), "original");
 }
 
 TEST_F(ControlDirectoryTest, ShowsSnapshots) {

@@ -82,13 +82,25 @@ Dispatcher::Answer Dispatcher::Read(Request& request) {
   const auto in = request.Arguments<fuse_read_in>();
   if (in.offset == 0) {
     const uint64_t parent = request.inode.parent.load(std::memory_order_relaxed);
-    if (listings_.Read(parent)) invalidator_.Listing(parent);
+    if (listings_.Read(parent)) invalidator_.Data(parent);
   }
   const std::span<char> space = request.exchange.space();
   const size_t size = std::min<size_t>(in.size, space.size());
   auto count = request.fs().Read(request.node(), in.offset, space.first(size));
   if (opens_ != nullptr && count.ok()) opens_->Read(in.fh, *count);
   return count;
+}
+
+// Who appends through this mount to what is written elsewhere, too, appends to its end as it is and
+// not as the kernel remembers it.
+Result<size_t> Dispatcher::Put(Request& request, const Caller& caller, const fuse_write_in& in,
+                               std::span<const char> data) {
+  const bool appends = (in.flags & O_APPEND) != 0 && !caller.written_back &&
+                       request.inode.changed_elsewhere.load(std::memory_order_acquire);
+  if (!appends) return request.fs().Write(caller, request.node(), in.offset, data);
+  AGENTFS_ASSIGN(const uint64_t end, request.fs().Append(caller, request.node(), data));
+  if (end != in.offset) invalidator_.Data(request.inode.id);
+  return data.size();
 }
 
 Dispatcher::Answer Dispatcher::Write(Request& request) {
@@ -101,7 +113,10 @@ Dispatcher::Answer Dispatcher::Write(Request& request) {
     caller.written_back = true;
     caller.pid = 0;
   }
-  AGENTFS_ASSIGN(const size_t written, request.fs().Write(caller, request.node(), in.offset, data));
+  const Result<size_t> put = Put(request, caller, in, data);
+  // A store to a mapping of a snapshot's file: the kernel would go on showing it.
+  if (put.code() == EROFS && caller.written_back) invalidator_.Data(request.inode.id);
+  AGENTFS_ASSIGN(const size_t written, put);
   // What a mapping wrote bears the handle of one who has the file open to write.
   if (opens_ != nullptr) opens_->Written(in.fh, written);
   AGENTFS_TRY(SyncIfAsked(request, in));

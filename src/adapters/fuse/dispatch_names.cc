@@ -64,6 +64,7 @@ Dispatcher::Answer Dispatcher::GiveEntry(Request& request, std::string_view name
   Inode& inode = inodes_.Learn(request.inode.tree, std::move(found.node));
   inode.parent.store(request.inode.id, std::memory_order_relaxed);
   Refresh(inode, &found.attr);
+  if (request.inode.tree->foreign_changes() != changes) inode.changed_elsewhere = true;
   return Give(request, ToEntry(inode, found.attr, ValidEntry(request.inode, name, changes)));
 }
 

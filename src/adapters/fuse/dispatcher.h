@@ -135,6 +135,7 @@ class Dispatcher final : public Handler {
   Result<OpenOut> OpenFile(const Caller&, Inode& inode, int flags);
   Answer Read(Request&);
   Answer Write(Request&);
+  Result<size_t> Put(Request&, const Caller&, const fuse_write_in& in, std::span<const char> data);
   static Result<void> SyncIfAsked(Request&, const fuse_write_in& in);
   Answer Sync(Request&);
   Answer SyncAll(Request&);

@@ -116,6 +116,16 @@ uint64_t InodeTable::Find(const Tree& tree, NodeId node) const {
   return it == shard.inodes.end() ? 0 : it->second->id;
 }
 
+uint64_t InodeTable::FindChanged(const Tree& tree, NodeId node) const {
+  const Key key{&tree, node};
+  const Shard& shard = shards_[ShardOf(key)];
+  absl::ReaderMutexLock lock(&shard.mu);
+  const auto it = shard.inodes.find(key);
+  if (it == shard.inodes.end()) return 0;
+  it->second->changed_elsewhere.store(true, std::memory_order_release);
+  return it->second->id;
+}
+
 uint64_t InodeTable::ParentOf(const Tree& tree, NodeId node) const {
   const Key key{&tree, node};
   const Shard& shard = shards_[ShardOf(key)];

@@ -36,6 +36,8 @@ struct Inode {
   // first.
   std::atomic<bool> direct{false};
   bool was_direct = false;  // DirectFiles' own
+  // Others than this kernel have changed its content: where it ends, the kernel may not know.
+  std::atomic<bool> changed_elsewhere{false};
 
   FileSystem& fs() const { return tree->fs(); }
 };
@@ -60,6 +62,8 @@ class InodeTable {
 
   // 0: the kernel does not know the node.
   uint64_t Find(const Tree& tree, NodeId node) const;
+  // The same of one whose content was changed elsewhere, which the inode remembers.
+  uint64_t FindChanged(const Tree& tree, NodeId node) const;
   // The id of the directory that it was last found in; 0: none is known.
   uint64_t ParentOf(const Tree& tree, NodeId node) const;
   // In no order.

@@ -58,6 +58,16 @@ void Invalidator::AddNode(const Tree& tree, NodeId node, Item::Kind kind) {
   if (const uint64_t id = Find(tree, node); id != 0) Add({kind, id});
 }
 
+void Invalidator::AddContent(const Tree& tree, NodeId node) {
+  if (!node) return;
+  uint64_t id = 0;
+  {
+    absl::MutexLock lock(&mu_);
+    if (inodes_ != nullptr) id = inodes_->FindChanged(tree, node);
+  }
+  if (id != 0) Data(id);
+}
+
 void Invalidator::AddName(const Tree& tree, NodeId parent, std::string_view name, Item::Kind kind,
                           NodeId removed) {
   const uint64_t id = Find(tree, parent);
@@ -84,12 +94,12 @@ void Invalidator::Changed(const Tree& tree, const ChangeEvent& event) {
       AddNode(tree, event.replaced, Item::Kind::kAttributes);
       return AddNode(tree, event.node, Item::Kind::kAttributes);
     case Kind::kContent:
-      return AddNode(tree, event.node, Item::Kind::kData);
+      return AddContent(tree, event.node);
     case Kind::kAttributes:
       return AddNode(tree, event.node, Item::Kind::kAttributes);
     case Kind::kBase:
       AddName(tree, event.parent, event.name);
-      return AddNode(tree, event.node, Item::Kind::kData);
+      return AddContent(tree, event.node);
     case Kind::kReset: {
       absl::MutexLock lock(&mu_);
       if (direct_ != nullptr) direct_->Reset(tree, *inodes_);

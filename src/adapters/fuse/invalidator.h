@@ -46,8 +46,8 @@ class Invalidator final : public TreeObserver {
   void Drop(uint64_t parent, std::string_view name) {
     Add({Item::Kind::kMoved, parent, std::string(name)});
   }
-  // The kernel's id of a directory whose listing it is to ask for again.
-  void Listing(uint64_t id) { Add({Item::Kind::kData, id}); }
+  // The kernel's id of a file whose content, or a directory whose listing, it is to ask for again.
+  void Data(uint64_t id) { Add({Item::Kind::kData, id}); }
   void All();
   // Returns when what was queued so far has been sent, or will not be.
   void Flush() ABSL_LOCKS_EXCLUDED(mu_);
@@ -62,6 +62,7 @@ class Invalidator final : public TreeObserver {
     int attempts = 0;
   };
   void AddNode(const Tree& tree, NodeId node, Item::Kind kind);
+  void AddContent(const Tree& tree, NodeId node) ABSL_LOCKS_EXCLUDED(mu_);
   // A name in a directory: the entry, the listing and the directory's times.
   void AddName(const Tree& tree, NodeId parent, std::string_view name,
                Item::Kind kind = Item::Kind::kEntry, NodeId removed = {});
