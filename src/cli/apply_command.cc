@@ -240,6 +240,7 @@ Result<int> RunApply(Context& context, const ApplyCommand& given) {
       AGENTFS_TRY(session->operations().Restore(branch, ref));
       return Ok();
     });
+    applier.SetForgetter(session->operations().Forgetter());
     if (command.undo) return UndoApply(context, applier, command);
     AGENTFS_TRY(RequireBranch(session->volume(), command.branch));
     AGENTFS_TRY(session->operations().FlushPages(command.branch));

@@ -37,7 +37,8 @@ Result<std::string> MakeBranch(Session& session, const Backwards& what) {
   AGENTFS_ASSIGN(const SnapshotInfo before,
                  session.operations().CreateSnapshot(
                      what.branch, "", fmt::format("before restore of paths from {}", what.ref)));
-  AGENTFS_TRY(RestorePaths(session.volume(), what.branch, what.ref, what.paths));
+  AGENTFS_TRY(RestorePaths(session.volume(), what.branch, what.ref, what.paths,
+                           session.operations().Forgetter()));
   return before.name;
 }
 

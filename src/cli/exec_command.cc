@@ -39,12 +39,6 @@ std::string DirectoryFor(const Context& context, const Layout& layout, const Exe
   return here.ok() ? *here : "/";
 }
 
-std::vector<std::string> AbsolutePaths(const std::vector<std::string>& paths) {
-  std::vector<std::string> all;
-  for (const std::string& path : paths) all.push_back(AbsolutePath(path));
-  return all;
-}
-
 int64_t Milliseconds(double seconds) {
   // What cannot be said in milliseconds is no time-out either.
   if (!std::isfinite(seconds) || seconds < 0 || seconds > 1e12) return -1;
@@ -64,8 +58,7 @@ Result<ExecutionRequest> RequestOf(const Context& context, const Layout& layout,
   request.environment = command.environment;
   if (command.output_limit) request.output_limit = *command.output_limit;
   request.label = command.label.value_or("");
-  request.rules = {AbsolutePaths(command.cow), AbsolutePaths(command.allow),
-                   AbsolutePaths(command.hide), !command.no_net};
+  request.rules = ResolveRules({command.cow, command.allow, command.hide, !command.no_net});
   if (command.input) {
     AGENTFS_ASSIGN(request.input, ReadInput(context));
   }

@@ -16,6 +16,7 @@
 #include "cli/server/forward.h"
 #include "cli/server/start.h"
 #include "exec/bubblewrap.h"
+#include "exec/json_bytes.h"
 #include "exec/runner.h"
 #include "exec/sandbox_setup.h"
 
@@ -24,11 +25,16 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+std::string CurrentDirectory() {
+  std::error_code ignored;
+  return std::filesystem::current_path(ignored);
+}
+
 // The workspace, made here if there is none and none was named.
 Result<Workspace> FindOrMake(Context& context) {
   auto found = LocateWorkspace(context);
   const bool named = !context.workspace.empty() || !Environment("AGENTFS_WORKSPACE").empty();
-  if (found.ok() || found.code() != ENOENT || named) return found;
+  if (found.ok() || found.code() != ENOENT || named || CurrentDirectory().empty()) return found;
   InitOptions options;
   options.directory = ".";
   AGENTFS_ASSIGN(Workspace made, InitWorkspace(context, options));
@@ -36,15 +42,17 @@ Result<Workspace> FindOrMake(Context& context) {
   return made;
 }
 
-std::vector<std::string> Absolute(const std::vector<std::string>& paths) {
-  std::vector<std::string> all;
-  for (const std::string& path : paths) all.push_back(AbsolutePath(path));
-  return all;
-}
+// What flags ask of the sandbox, and what its views must not show for that.
+struct Wanted {
+  SandboxRules rules;
+  std::vector<std::string> absent;
+};
 
-std::string CurrentDirectory() {
-  std::error_code ignored;
-  return std::filesystem::current_path(ignored);
+Wanted WantedOf(const Workspace& workspace, const RunCommand& asked) {
+  Wanted wanted;
+  wanted.rules = ResolveRules({asked.cow, asked.allow, asked.hide, !asked.no_net});
+  wanted.absent = HiddenInViews(workspace, wanted.rules);
+  return wanted;
 }
 
 // JSON has no other bytes.
@@ -56,12 +64,14 @@ std::vector<std::string> Utf8(std::vector<std::string> words) {
   return words;
 }
 
-Result<control::RunState> Begin(control::ControlClient& client, const RunCommand& command) {
-  AGENTFS_ASSIGN(const Json begun, client.Call("run.begin",
-                                               {{"branch", command.branch},
-                                                {"argv", Utf8(command.command)},
-                                                {"directory", CurrentDirectory()},
-                                                {"audit", command.audit}},
+Result<control::RunState> Begin(control::ControlClient& client, const RunCommand& command,
+                                const std::vector<std::string>& absent) {
+  Json arguments = {{"branch", command.branch},
+                    {"argv", Utf8(command.command)},
+                    {"directory", CurrentDirectory()},
+                    {"audit", command.audit}};
+  PutBytes(arguments, "hidden", absent);
+  AGENTFS_ASSIGN(const Json begun, client.Call("run.begin", arguments,
                                                CommandText(ExecStart{.command = command.command})));
   if (begun.value("uid", uint32_t{0}) != ::geteuid()) {
     return Error(EACCES, "the workspace is served for another user", "run it as that user");
@@ -86,16 +96,17 @@ void End(control::ControlClient& client, const control::RunState& run, int statu
       {{"exec", run.exec}, {"status", static_cast<uint32_t>(status)}, {"signal", signal}});
 }
 
-Result<int> RunInside(const Workspace& workspace, const RunCommand& asked,
+Result<int> RunInside(const Workspace& workspace, const RunCommand& asked, const Wanted& wanted,
                       const control::RunState& run, const std::string& bubblewrap) {
-  std::error_code ignored;
   SandboxWish wish;
   wish.command = asked.command;
-  wish.rules = {Absolute(asked.cow), Absolute(asked.allow), Absolute(asked.hide), !asked.no_net};
-  wish.directory = std::filesystem::current_path(ignored);
-  AGENTFS_ASSIGN(const SandboxedCommand command,
-                 SetUpSandbox(workspace, {run.branch, run.session, run.namespaces_of, run.exec},
-                              bubblewrap, wish));
+  wish.rules = wanted.rules;
+  wish.directory = CurrentDirectory();
+  AGENTFS_ASSIGN(
+      const SandboxedCommand command,
+      SetUpSandbox(workspace,
+                   {run.branch, run.session, run.namespaces_of, run.exec, {}, wanted.absent},
+                   bubblewrap, wish));
   return RunSandboxed(command);
 }
 
@@ -129,9 +140,10 @@ Result<int> RunRun(Context& context, const RunCommand& command) {
   AGENTFS_ASSIGN(const std::string bubblewrap, FindBubblewrap());
   AGENTFS_ASSIGN(const Workspace workspace, FindOrMake(context));
   AGENTFS_TRY(CheckHasBase("run", workspace));
+  const Wanted wanted = WantedOf(workspace, command);
   AGENTFS_ASSIGN(auto client, ConnectOrStart(workspace));
-  AGENTFS_ASSIGN(const control::RunState run, Begin(client, command));
-  AGENTFS_ASSIGN(const int status, RunInside(workspace, command, run, bubblewrap));
+  AGENTFS_ASSIGN(const control::RunState run, Begin(client, command, wanted.absent));
+  AGENTFS_ASSIGN(const int status, RunInside(workspace, command, wanted, run, bubblewrap));
   End(client, run, status);
   auto concluded = Conclude(context, client, command, run);
   if (concluded.code() == ECONNRESET) {

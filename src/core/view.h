@@ -195,7 +195,9 @@ class View final : public FileSystem {
       ABSL_SHARED_LOCKS_REQUIRED(operations_);
   void FollowDirectory(Journal::Change& change, ViewNode& node, std::string path,
                        const BaseStat& stat, FollowMode mode);
-  void PutSince(Journal::Change& change, ViewNode& parent, NameEntry* entry, uint32_t type);
+  // `taken`: the base has the name, too.
+  void PutSince(Journal::Change& change, ViewNode& parent, NameEntry* entry, uint32_t type,
+                bool taken = true);
   void ForgetNode(Journal::Change& change, ViewNode& node, std::string path, bool of_base);
   void ForgetEntry(Journal::Change& change, ViewNode& parent, NameEntry* entry);
   bool IsNewer(const ViewNode& node, const NameEntry* entry) const;

@@ -94,6 +94,7 @@ Result<void> View::FollowNodeLocked(ViewNode& parent, std::string_view name, Nam
     Journal::Change change(nodes_.journal());
     if (node.IsDirectory()) {
       FollowDirectory(change, node, JoinBasePath(parent.base->path, name), stat, mode);
+      PutSince(change, parent, entry, node.type());
     } else if (in_use || newer) {
       PutSince(change, parent, entry, node.type());
     } else {
@@ -139,8 +140,10 @@ Result<void> View::AcceptLocked(ViewNode& parent, NameEntry* entry) {
     Result<BaseStat> found = nodes_.volume().base->Stat(node.base->path);
     if (found.ok() && BaseNodeId(found->identity) == node.id()) stat = std::move(*found);
   }
+  const bool taken =
+      nodes_.volume().base->Stat(JoinBasePath(parent.base->path, entry->name())).ok();
   Journal::Change change(nodes_.journal());
-  if (entry->since_ms() != 0) PutSince(change, parent, entry, node.type());
+  if (entry->since_ms() != 0) PutSince(change, parent, entry, node.type(), taken);
   if (stat) node.base->signature = stat->signature;
   if (node.HasRecord()) nodes_.PutNode(change, node);
   nodes_.PutNode(change, parent);
@@ -148,10 +151,11 @@ Result<void> View::AcceptLocked(ViewNode& parent, NameEntry* entry) {
 }
 
 // The file stays what it is, from now on over what the base has now.
-void View::PutSince(Journal::Change& change, ViewNode& parent, NameEntry* entry, uint32_t type) {
+void View::PutSince(Journal::Change& change, ViewNode& parent, NameEntry* entry, uint32_t type,
+                    bool taken) {
   if (entry == nullptr) return;
   const LayerId open = nodes_.open_layer();
-  entry->SetSince(ToMilliseconds(Now()));
+  entry->SetSince(taken ? ToMilliseconds(Now()) : 0);
   entry->shadows = true;
   entry->layer = open;
   change.Put(tables::kEntries, EntryKey(parent.id(), entry->name(), open),

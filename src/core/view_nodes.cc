@@ -185,7 +185,7 @@ Result<bool> ViewNodes::LoadRecordLocked(ViewNode& node) {
                              }));
   if (found && record.nlink == 0 && layer == open_layer()) {
     absl::MutexLock lock(&forgotten_mu_);
-    forgotten_[node.id()] = layer;
+    forgotten_[node.id()] = {layer, record.born};
   }
   if (!found || record.nlink == 0) return false;
   FillFromRecord(node, std::move(record), layer);
@@ -232,8 +232,13 @@ void ViewNodes::FollowMove(ViewNode& node) {
   if ((node.id().value & kBaseNodeBit) == 0) return;
   auto place = volume_.kept.PlaceOf(node.id().value & (kBaseNodeBit - 1));
   if (!place) return;
-  // It may be where the record says all the same.
-  if (!StatBaseLocked(node).ok()) node.base->path = std::move(*place);
+  // It may be where the record says all the same: itself, or the directory that it was given
+  // instead.
+  const Result<BaseStat> stat = volume_.base->Stat(node.base->path);
+  const bool there =
+      stat.ok() && (BaseNodeId(stat->identity) == node.id() ||
+                    (node.IsDirectory() && stat->signature.inode == node.base->signature.inode));
+  if (!there) node.base->path = std::move(*place);
 }
 
 void ViewNodes::FillFromBase(ViewNode& node, std::string path, const BaseStat& stat) {

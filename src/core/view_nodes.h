@@ -138,8 +138,9 @@ class ViewNodes {
   void ApplyCopyUpPolicy(ViewNode& node);
   NodeRecord ToRecord(const ViewNode& node) const;
   void CountNode(const ViewNode& node, int64_t sign);
-  // Whether the layer has a row that says that the node is forgotten; it is about to be replaced.
-  bool TakeForgotten(NodeId node, LayerId layer);
+  // Where the node was born that a row of the layer says is forgotten, and which is about to be
+  // replaced; none: there is no such row.
+  std::optional<LayerId> TakeForgotten(NodeId node, LayerId layer);
   bool IsSimpleLocked(const ViewNode& node) const;
   bool HasOneChunkLocked(const ViewNode& node) const;
   void RemoveNow(Journal::Change& change, ViewNode& node);
@@ -153,7 +154,10 @@ class ViewNodes {
   NodeTable table_;
   // Nodes whose row in this layer says that they are forgotten.
   absl::Mutex forgotten_mu_;
-  absl::flat_hash_map<NodeId, LayerId> forgotten_ ABSL_GUARDED_BY(forgotten_mu_);
+  struct Forgotten {
+    LayerId layer, born;
+  };
+  absl::flat_hash_map<NodeId, Forgotten> forgotten_ ABSL_GUARDED_BY(forgotten_mu_);
 };
 
 // A lock on a loaded node.

@@ -114,8 +114,12 @@ void ViewNodes::PutNode(Journal::Change& change, ViewNode& node) {
     if (node.nlink > 0) CountNode(node, +1);
   }
   node.layer = open;
-  if (first_in_layer && !TakeForgotten(node.id(), open))
-    volume_.node_records.fetch_add(1, std::memory_order_relaxed);
+  if (first_in_layer) {
+    const std::optional<LayerId> forgotten = TakeForgotten(node.id(), open);
+    if (!forgotten) volume_.node_records.fetch_add(1, std::memory_order_relaxed);
+    // Older layers have rows of it, which must not show again when it goes.
+    if (forgotten && first_at_all) node.born = *forgotten;
+  }
   RowValue value = EncodeNode(ToRecord(node));
   if (!first_in_layer && node.slot != nullptr && node.batch == change.batch()) {
     node.slot->value = std::move(value);
@@ -230,13 +234,13 @@ void ViewNodes::PutUnlinked(Journal::Change& change, ViewNode& node) {
   PutNode(change, node);
 }
 
-bool ViewNodes::TakeForgotten(NodeId node, LayerId layer) {
+std::optional<LayerId> ViewNodes::TakeForgotten(NodeId node, LayerId layer) {
   absl::MutexLock lock(&forgotten_mu_);
   auto it = forgotten_.find(node);
-  if (it == forgotten_.end()) return false;
-  const bool here = it->second == layer;
+  if (it == forgotten_.end()) return std::nullopt;
+  const Forgotten found = it->second;
   forgotten_.erase(it);
-  return here;
+  return found.layer == layer ? std::optional<LayerId>(found.born) : std::nullopt;
 }
 
 void ViewNodes::PutForgotten(Journal::Change& change, ViewNode& node) {
@@ -253,7 +257,7 @@ void ViewNodes::PutForgotten(Journal::Change& change, ViewNode& node) {
     node.nlink = 0;
     PutNode(change, node);
     absl::MutexLock lock(&forgotten_mu_);
-    forgotten_[node.id()] = open;
+    forgotten_[node.id()] = {open, node.born};
   }
   node.part.Clear();
   node.xattrs.Forget();

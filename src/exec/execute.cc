@@ -236,7 +236,8 @@ void Execution::RunCommand() {
     result.state = ExecutionState::kSandboxFailed;
     return Fail("sandbox_failed", bubblewrap.error());
   }
-  auto begun = host_.Begin({request(), result.decision});
+  const std::vector<std::string> hidden = HiddenInViews(host_.workspace(), request().rules);
+  auto begun = host_.Begin({request(), result.decision, hidden});
   if (!begun.ok()) {
     if (begun.code() != ENOENT && begun.code() != ENOTDIR) {
       return Fail("workspace_failed", begun.error());
@@ -244,6 +245,7 @@ void Execution::RunCommand() {
     return Fail("cwd_not_found", Error(ENOENT, begun.error().message()));
   }
   begun_ = std::move(*begun);
+  begun_.place.absent = hidden;
   result.exec = begun_.exec;
   auto captured = RunInSandbox(*bubblewrap);
   if (captured.ok()) {

@@ -24,6 +24,7 @@ namespace agentfs {
 struct ExecutionBegin {
   const ExecutionRequest& request;
   const policy::ExecutionDecision& decision;
+  std::vector<std::string> hidden = {};  // what the view must leave out
 };
 struct ExecutionBegun {
   uint64_t exec = 0;  // its id

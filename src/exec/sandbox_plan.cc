@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "exec/sandbox_plan.h"
 
+#include <algorithm>
 #include <array>
 #include <map>
 #include <set>
@@ -46,19 +47,28 @@ class Builder {
  public:
   explicit Builder(const SandboxFacts& facts) : facts_(facts) {}
 
-  void AddDefaults();
-  Result<void> AddRules(const SandboxRules& rules, bool required);
-  void AddSecrets();
+  Result<void> AddAll(const SandboxRules& config, const SandboxRules& flags) {
+    AddDefaults();
+    AGENTFS_TRY(AddRules(config, false));
+    AGENTFS_TRY(AddRules(flags, true));
+    AddSecrets();
+    return Ok();
+  }
+  std::vector<std::string> HiddenInViews() const;
   // Where it can be had, what is hidden is not even there.
   void LeaveOutHidden();
   std::vector<SandboxMount> Finish();
 
  private:
+  void AddDefaults();
+  Result<void> AddRules(const SandboxRules& rules, bool required);
+  void AddSecrets();
   void Set(What what, std::string path, std::string source = {}, uint32_t mode = 0755) {
     SandboxMount& mount = mounts_[path];
     mount = {what, path, std::move(source), PathKind::kDirectory, mode};
   }
-  void Hide(const std::string& path);
+  bool ShowsBelow(const std::string& path) const;
+  void DropAbsent();
   void PutTogether(const std::string& directory);
   PathKind KindInside(const std::string& path) const;
   const SandboxMount* Enclosing(const std::string& path) const;
@@ -98,13 +108,6 @@ PathKind Builder::KindInside(const std::string& path) const {
   return facts_.kind_of(facts_.view + path.substr(length));
 }
 
-void Builder::Hide(const std::string& path) {
-  const PathKind kind = KindInside(path);
-  if (kind == PathKind::kAbsent) return;
-  Set(What::kHidden, path);
-  mounts_[path].kind = kind;
-}
-
 Result<void> Builder::AddRules(const SandboxRules& rules, bool required) {
   auto add = [&](const std::string& asked, What what) -> Result<void> {
     const std::string path = Expand(asked, facts_.home);
@@ -118,7 +121,7 @@ Result<void> Builder::AddRules(const SandboxRules& rules, bool required) {
   for (const std::string& path : rules.cow) AGENTFS_TRY(add(path, What::kCow));
   for (const std::string& path : rules.allow) AGENTFS_TRY(add(path, What::kReal));
   for (const std::string& path : rules.hide) {
-    Hide(Expand(path, facts_.home));
+    Set(What::kHidden, Expand(path, facts_.home));
     if (required) asked_.insert(ParentDirectory(Expand(path, facts_.home)));
   }
   return Ok();
@@ -130,14 +133,43 @@ void Builder::AddSecrets() {
     // What lies in a private directory is not there, and in the workspace we are the control
     // directory.
     if (enclosing->what == What::kPrivate || enclosing->what == What::kWorkspace) continue;
-    Hide(path);
+    Set(What::kHidden, path);
   }
   if (mounts_.at("/").what == What::kCow) Set(What::kReadOnly, "/sys", "/sys");
   // A rule about the workspace's own path would take the workspace away.
   Set(What::kWorkspace, facts_.workspace, facts_.view);
 }
 
+// Something that is mounted there needs the directories above it.
+bool Builder::ShowsBelow(const std::string& path) const {
+  return std::any_of(mounts_.begin(), mounts_.end(), [&](const auto& each) {
+    return each.second.what != What::kHidden && IsAtOrBelow(each.first, path);
+  });
+}
+
+std::vector<std::string> Builder::HiddenInViews() const {
+  std::vector<std::string> paths;
+  for (const auto& [path, mount] : mounts_) {
+    if (mount.what != What::kHidden || path == "/") continue;
+    const SandboxMount* in = Enclosing(path);
+    // What is in something hidden is so already.
+    const bool view = in->what == What::kWorkspace || in->what == What::kCow;
+    if (view && !ShowsBelow(path)) paths.push_back(path);
+  }
+  return paths;
+}
+
+void Builder::DropAbsent() {
+  for (const std::string& path : facts_.absent) mounts_.erase(path);
+  for (auto at = mounts_.begin(); at != mounts_.end();) {
+    const bool hidden = at->second.what == What::kHidden;
+    if (hidden) at->second.kind = KindInside(at->first);
+    at = hidden && at->second.kind == PathKind::kAbsent ? mounts_.erase(at) : std::next(at);
+  }
+}
+
 void Builder::LeaveOutHidden() {
+  DropAbsent();
   std::set<std::string> directories;  // in their order: outer ones first
   for (const auto& [path, mount] : mounts_) {
     if (mount.what == What::kHidden && path != "/") directories.insert(ParentDirectory(path));
@@ -193,16 +225,22 @@ std::vector<SandboxMount> Builder::Finish() {
 Result<SandboxPlan> MakeSandboxPlan(const SandboxRules& config, const SandboxRules& flags,
                                     const SandboxFacts& facts) {
   Builder builder(facts);
-  builder.AddDefaults();
-  AGENTFS_TRY(builder.AddRules(config, false));
-  AGENTFS_TRY(builder.AddRules(flags, true));
-  builder.AddSecrets();
+  AGENTFS_TRY(builder.AddAll(config, flags));
   builder.LeaveOutHidden();
   SandboxPlan plan;
   plan.mounts = builder.Finish();
+  plan.absent = facts.absent;
   plan.network = config.network && flags.network;
   plan.is_root = facts.is_root;
   return plan;
+}
+
+std::vector<std::string> FindHiddenInViews(const SandboxRules& config, const SandboxRules& flags,
+                                           const SandboxFacts& facts) {
+  Builder builder(facts);
+  // What is wrong with the rules is said when the plan is made.
+  if (!builder.AddAll(config, flags).ok()) return {};
+  return builder.HiddenInViews();
 }
 
 bool IsVisible(const SandboxPlan& plan, std::string_view path) {
@@ -212,7 +250,8 @@ bool IsVisible(const SandboxPlan& plan, std::string_view path) {
     visible = mount.what != What::kHidden && mount.what != What::kPrivate &&
               (mount.what != What::kPartial || path == mount.path);
   }
-  return visible;
+  return visible && std::none_of(plan.absent.begin(), plan.absent.end(),
+                                 [&](const auto& top) { return IsAtOrBelow(path, top); });
 }
 
 }  // namespace agentfs

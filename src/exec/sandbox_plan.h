@@ -29,6 +29,7 @@ struct SandboxFacts {
   std::string view;                  // where its branch is now
   std::string host_view;             // where the branch has the host's root
   std::vector<std::string> secrets;  // hidden at all events: our own state and mounts
+  std::vector<std::string> absent;   // what the views leave out: of FindHiddenInViews
   std::string home;
   bool is_root = false;
   std::function<PathKind(const std::string&)> kind_of;
@@ -59,18 +60,25 @@ struct SandboxMount {
 
 struct SandboxPlan {
   std::vector<SandboxMount> mounts;  // parents before what is below them
+  std::vector<std::string> absent;   // what the views leave out
   bool network = true;
   bool is_root = false;
   bool read_only = false;  // nothing but what is private can be written
 };
 
 // Of several rules about one path `flags` win over `config`; of those about paths in each other the
-// longer path wins; either may cut the network. What is hidden is absent where its directory is
-// the host's own, read-only, and small enough to be put together without it; elsewhere it is there,
-// but cannot be opened. What config names and is not there is left out;
-// ENOENT for what a flag wants copy-on-write or writable and is not there.
+// longer path wins; either may cut the network. What is hidden is absent in the workspace and in
+// copy-on-write directories, and where its directory is the host's own, read-only, and small enough
+// to be put together without it; elsewhere it is there, but cannot be opened. What config names and
+// is not there is left out; ENOENT for what a flag wants copy-on-write or writable and is not
+// there.
 Result<SandboxPlan> MakeSandboxPlan(const SandboxRules& config, const SandboxRules& flags,
                                     const SandboxFacts& facts);
+
+// What is hidden in the workspace and in copy-on-write directories, there or not: the views that
+// the plan is made with must leave it out. Not what lies above something that is to be shown.
+std::vector<std::string> FindHiddenInViews(const SandboxRules& config, const SandboxRules& flags,
+                                           const SandboxFacts& facts);
 
 // Whether a process in the sandbox finds at `path` what the host has there, changed or not.
 bool IsVisible(const SandboxPlan& plan, std::string_view path);

@@ -34,6 +34,11 @@ std::vector<HostEntry> ListHost(const std::string& directory, size_t limit) {
   return error ? std::vector<HostEntry>() : entries;
 }
 
+std::string Home() {
+  const std::string home = Environment("HOME");
+  return AbsolutePath(home.empty() ? "/root" : home);
+}
+
 SandboxFacts FactsOf(const Workspace& workspace, const BranchPlace& place) {
   SandboxFacts facts;
   facts.workspace = workspace.layout.base;
@@ -41,23 +46,25 @@ SandboxFacts FactsOf(const Workspace& workspace, const BranchPlace& place) {
   facts.host_view = place.session + "/host/" + place.branch;
   facts.secrets = {std::filesystem::path(workspace.layout.database).parent_path(),
                    std::filesystem::path(place.session).parent_path()};
-  const std::string home = Environment("HOME");
-  facts.home = AbsolutePath(home.empty() ? "/root" : home);
+  facts.absent = place.absent;
+  facts.home = Home();
   facts.is_root = ::geteuid() == 0;
   facts.kind_of = KindOf;
   facts.list = ListHost;
   return facts;
 }
 
-// Links in the paths of config.toml lead to what is meant.
-SandboxRules Resolved(SandboxRules rules, const std::string& home) {
-  for (auto* paths : {&rules.cow, &rules.allow, &rules.hide}) {
-    for (std::string& path : *paths) {
-      if (path == "~" || path.starts_with("~/")) path = home + path.substr(1);
-      path = AbsolutePath(path);
-    }
-  }
-  return rules;
+std::string Expanded(const std::string& path, const std::string& home) {
+  return path == "~" || path.starts_with("~/") ? home + path.substr(1) : path;
+}
+
+// The name itself, without following it.
+std::string AbsoluteName(const std::string& path) {
+  std::error_code error;
+  std::filesystem::path name = std::filesystem::absolute(path, error).lexically_normal();
+  if (!name.has_filename()) name = name.parent_path();
+  if (name == "/") return name;
+  return std::filesystem::path(AbsolutePath(name.parent_path())) / name.filename();
 }
 
 }  // namespace
@@ -74,13 +81,34 @@ Result<void> CheckHasBase(const std::string& what, const Workspace& workspace) {
                "'agentfs mount' shows a bare workspace at one");
 }
 
+SandboxRules ResolveRules(SandboxRules rules) {
+  const std::string home = Home();
+  for (auto* paths : {&rules.cow, &rules.allow}) {
+    for (std::string& path : *paths) path = AbsolutePath(Expanded(path, home));
+  }
+  std::vector<std::string> hidden;
+  for (const std::string& path : rules.hide) {
+    hidden.push_back(AbsolutePath(Expanded(path, home)));
+    const std::string name = AbsoluteName(Expanded(path, home));
+    if (name != hidden.back()) hidden.push_back(name);
+  }
+  rules.hide = std::move(hidden);
+  return rules;
+}
+
+std::vector<std::string> HiddenInViews(const Workspace& workspace, const SandboxRules& rules) {
+  SandboxFacts facts = FactsOf(workspace, BranchPlace());
+  facts.secrets.clear();  // no view shows them anyway
+  return FindHiddenInViews(ResolveRules(workspace.config.sandbox), rules, facts);
+}
+
 Result<SandboxedCommand> SetUpSandbox(const Workspace& workspace, const BranchPlace& place,
                                       const std::string& bubblewrap, const SandboxWish& wish) {
   if (place.namespaces_of != 0) AGENTFS_TRY(JoinNamespacesOf(place.namespaces_of));
   const SandboxFacts facts = FactsOf(workspace, place);
   SandboxedCommand command;
-  AGENTFS_ASSIGN(command.plan, MakeSandboxPlan(Resolved(workspace.config.sandbox, facts.home),
-                                               wish.rules, facts));
+  AGENTFS_ASSIGN(command.plan,
+                 MakeSandboxPlan(ResolveRules(workspace.config.sandbox), wish.rules, facts));
   command.plan.read_only = wish.read_only;
   command.bubblewrap = bubblewrap;
   command.inner_program = place.inner_program;

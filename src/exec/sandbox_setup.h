@@ -21,13 +21,14 @@ struct BranchPlace {
   uint32_t namespaces_of = 0;      // not 0: a process whose namespaces have to be joined to see it
   uint64_t exec = 0;               // whose operations there are
   std::string inner_program = {};  // SandboxedCommand
+  std::vector<std::string> absent = {};  // what the session's views leave out
 };
 
 struct SandboxWish {
   std::vector<std::string> command;
   std::vector<std::string> environment;               // besides what every sandboxed command gets
   std::optional<std::vector<std::string>> inherited;  // SandboxedCommand
-  SandboxRules rules;     // absolute paths; they win over the workspace's own
+  SandboxRules rules;     // ResolveRules; they win over the workspace's own
   std::string directory;  // on the host; where it is not visible, the workspace
   bool read_only = false;
 };
@@ -36,6 +37,13 @@ struct SandboxWish {
 Result<void> CheckOutsideOfSandbox(const std::string& what);
 // EOPNOTSUPP: the workspace has no directory that a command could find it at.
 Result<void> CheckHasBase(const std::string& what, const Workspace& workspace);
+
+// As people write them: "~", links and relative paths are resolved. What is hidden is the name and
+// what it leads to.
+SandboxRules ResolveRules(SandboxRules rules);
+
+// What the session must leave out of its views for who has these rules (absolute paths).
+std::vector<std::string> HiddenInViews(const Workspace& workspace, const SandboxRules& rules);
 
 // Everything for starting it. Joins other namespaces if it must: then this process must have one
 // thread.

@@ -5,8 +5,10 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <set>
 
 #include "absl/container/flat_hash_set.h"
+#include "agentfs/files.h"
 #include "agentfs/path.h"
 #include "base/clock.h"
 #include "workspace/apply_conflicts.h"
@@ -41,6 +43,43 @@ bool HasBranch(Volume& volume, const std::string& name) {
   const auto all = volume.ListBranches();
   return std::any_of(all.begin(), all.end(),
                      [&](const BranchInfo& each) { return each.name == name; });
+}
+
+// With the directories above them: of these the branch has seen now what the base has in them, and
+// those that it had put in the place of others are the base's own.
+std::vector<std::string> WithDirectories(const std::vector<std::string>& paths) {
+  std::set<std::string> all(paths.begin(), paths.end());
+  for (const std::string& path : paths) {
+    std::string_view at = ParentPath(path);
+    while (at != "/" && all.emplace(at).second) at = ParentPath(at);
+  }
+  return {all.begin(), all.end()};
+}
+
+NodeId NodeAt(const Files& files, const std::string& path) {
+  const auto found = files.Resolve(path, FollowLinks::kNo);
+  return found.ok() ? found->node->id() : NodeId();
+}
+
+// What the base called files that the branch has kept as its own when they were applied: paths of
+// steps.
+Result<std::vector<std::string>> FindOldNames(Volume& volume, const ApplyRecord& record) {
+  AGENTFS_ASSIGN(const Views views, OpenViews(volume, "base", record.branch));
+  AGENTFS_ASSIGN(const auto snapshot, volume.OpenSnapshot(record.snapshot));
+  const Files base(views.before, Caller{}), now(views.after, Caller{}), then(snapshot, Caller{});
+  absl::flat_hash_set<NodeId> own;
+  for (const std::string& path : record.settle) {
+    const NodeId node = NodeAt(now, path);
+    if (node && node == NodeAt(then, path) && node != NodeAt(base, path)) own.insert(node);
+  }
+  std::vector<std::string> names;
+  if (own.empty()) return names;
+  AGENTFS_ASSIGN(const Touched touched, volume.TouchedBetween("base", record.snapshot));
+  for (const Touched::Node& node : touched.nodes) {
+    if (!own.contains(node.node) || node.base_path.empty()) continue;
+    if (!NodeAt(then, "/" + node.base_path)) names.push_back(node.base_path);
+  }
+  return names;
 }
 
 }  // namespace
@@ -116,10 +155,17 @@ Result<void> Applier::NameKept(ApplyRecord& record) {
   return Ok();
 }
 
-// A directory, or a file with the same content, under another name.
+// A directory, or a file with the same content, under another name. A directory that was taken back
+// is another one in the base than the branch knows, and has no more than its path.
 Result<void> Applier::NameMoved(const ApplyPlan& plan, ApplyRecord& record) {
   std::vector<std::string> from, to;
   for (const PathChange& change : plan.changes) {
+    const NodeId node = change.after.attr.node;
+    const bool known = change.base_path && (node.value & kBaseNodeBit) != 0;
+    if (change.kind == PathChange::Kind::kAdded && known && S_ISDIR(change.after.attr.mode)) {
+      record.moved.push_back(
+          {node.value & (kBaseNodeBit - 1), *change.base_path, change.path.substr(1)});
+    }
     if (change.kind != PathChange::Kind::kRenamed || change.content) continue;
     from.push_back(change.old_path.substr(1));
     to.push_back(change.path.substr(1));
@@ -157,9 +203,11 @@ Result<void> Applier::Finish(ApplyRun& run) {
 Result<void> Applier::Settle(const ApplyRecord& record) {
   if (!HasBranch(volume_, record.branch)) return Ok();
   if (!record.merged.empty()) {
-    AGENTFS_TRY(RestorePaths(volume_, record.branch, "base", record.merged));
+    AGENTFS_TRY(RestorePaths(volume_, record.branch, "base", record.merged, forget_));
   }
-  AGENTFS_TRY(volume_.FollowBase(record.branch, record.settle, FollowMode::kUnlessNewer));
+  // A part says nothing of what else is in a directory.
+  const auto paths = record.whole ? WithDirectories(record.settle) : record.settle;
+  AGENTFS_TRY(FollowPaths(volume_, record.branch, paths, FollowMode::kUnlessNewer, forget_));
   for (const MovedBase& each : record.moved) {
     AGENTFS_TRY(volume_.BaseMoved(each.identity, each.to));
   }
@@ -177,8 +225,7 @@ Result<bool> Applier::Recover(Volume& volume, const Layout& layout) {
     return true;
   }
   if (state == ApplyState::kReverting) {
-    AGENTFS_TRY(run.Undo(state));
-    AGENTFS_TRY(applier.FinishUndo(run));
+    AGENTFS_TRY(applier.Revert(run));
     return true;
   }
   AGENTFS_TRY(applier.TakeBack(run));
@@ -206,6 +253,17 @@ Result<void> Applier::UndoLast() {
   if (error) return Error(error.value(), "there is no apply to take back");
   AGENTFS_ASSIGN(ApplyRun run, OpenRun(std::string(kUnderWay)));
   AGENTFS_TRY(run.Load());
+  return Revert(run);
+}
+
+// A file that was renamed and written, and was in use when it was applied, is still the branch's
+// own, known by the base's. That the base must not have back itself: one file would have two names.
+Result<void> Applier::Revert(ApplyRun& run) {
+  const ApplyRecord& record = run.record();
+  if (HasSnapshot(volume_, record.snapshot) && HasBranch(volume_, record.branch)) {
+    AGENTFS_ASSIGN(const std::vector<std::string> names, FindOldNames(volume_, record));
+    run.GiveBackCopies(names);
+  }
   AGENTFS_TRY(run.Undo(ApplyState::kReverting));
   return FinishUndo(run);
 }
@@ -253,10 +311,11 @@ Result<void> Applier::GiveChangesBack(const ApplyRecord& record) {
       if (!others.contains(path)) paths.push_back(path);
     }
     if (!paths.empty()) {
-      AGENTFS_TRY(RestorePaths(volume_, record.branch, record.snapshot, paths));
+      AGENTFS_TRY(RestorePaths(volume_, record.branch, record.snapshot, paths, forget_));
     }
   }
-  return volume_.FollowBase(record.branch, record.settle, FollowMode::kAccept);
+  const auto paths = record.whole ? WithDirectories(record.settle) : record.settle;
+  return volume_.FollowBase(record.branch, paths, FollowMode::kAccept);
 }
 
 }  // namespace agentfs

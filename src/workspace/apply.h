@@ -13,6 +13,7 @@
 #include "agentfs/volume.h"
 #include "workspace/apply_run.h"
 #include "workspace/changes.h"
+#include "workspace/follow_paths.h"
 #include "workspace/risks.h"
 #include "workspace/workspace.h"
 
@@ -77,6 +78,8 @@ class Applier {
   // How a branch is made what a snapshot was, if mounts have to know of it.
   using Restorer = std::function<Result<void>(const std::string& branch, const std::string& ref)>;
   void SetRestorer(Restorer restore) { restore_ = std::move(restore); }
+  // For what mounts remember of applied files.
+  void SetForgetter(NamesForgetter forget) { forget_ = std::move(forget); }
   // Told of each step; for progress, and for tests that end the process there.
   void SetHook(ApplyHook hook) { hook_ = std::move(hook); }
 
@@ -88,6 +91,7 @@ class Applier {
   Result<void> NameMoved(const ApplyPlan& plan, ApplyRecord& record);
   Result<void> TakeBack(ApplyRun& run);
   Result<void> Finish(ApplyRun& run);
+  Result<void> Revert(ApplyRun& run);
   Result<void> FinishUndo(ApplyRun& run);
   Result<void> Settle(const ApplyRecord& record);
   Result<void> GiveChangesBack(const ApplyRecord& record);
@@ -96,6 +100,7 @@ class Applier {
   const Layout& layout_;
   ApplyHook hook_;
   Restorer restore_;
+  NamesForgetter forget_;
 };
 
 }  // namespace agentfs

@@ -280,6 +280,13 @@ Result<void> ApplyRun::DoWrite(const ApplyStep& step, const std::string& backup)
 
 Result<void> ApplyRun::Keep(const ApplyStep& step, const HostTree& tree, const std::string& path) {
   if (step.keep.empty()) return Ok();
+  AGENTFS_ASSIGN(const auto st, tree.Stat(path));
+  // What the base goes on calling by further names may be written to.
+  const nlink_t own_names = &tree == &base_ ? 1 : 2;
+  AGENTFS_ASSIGN(const bool kept, Exists(*kept_, step.keep));
+  if (st && st->st_nlink > own_names) {
+    return kept ? Ok() : CopyWhole(tree, path, *kept_, step.keep);
+  }
   const Result<void> linked = tree.Link(path, *kept_, step.keep);
   switch (linked.code()) {
     case EEXIST:  // done before
@@ -319,9 +326,21 @@ Result<void> ApplyRun::Undo(ApplyState state) {
     if (!attributes.ok()) return attributes.error();
     attributes->atime = each.atime;
     attributes->mtime = each.mtime;
-    AGENTFS_TRY(base_.SetAttributes(each.path, *attributes));
+    const Result<void> given = Reset(each.path, *attributes);
+    if (!given.ok() && given.code() != EPERM) return given;  // somebody else's, who lets us write
   }
   return SyncBase();
+}
+
+// What is so already is left alone: where nothing could be changed, nothing has to be taken back.
+Result<void> ApplyRun::Reset(const std::string& path, const HostAttributes& attributes) {
+  const Result<HostAttributes> now = base_.GetAttributes(path);
+  if (now.code() == ENOENT || now.code() == ENOTDIR) return Ok();
+  if (!now.ok()) return now.error();
+  const bool same = now->mode == attributes.mode && now->uid == attributes.uid &&
+                    now->gid == attributes.gid && now->mtime == attributes.mtime &&
+                    now->xattrs == attributes.xattrs;
+  return same ? Ok() : base_.SetAttributes(path, attributes);
 }
 
 Result<void> ApplyRun::TakeBack(size_t index) {
@@ -331,7 +350,8 @@ Result<void> ApplyRun::TakeBack(size_t index) {
       AGENTFS_TRY(KeepApart(step, BackupOf(index)));
       return GiveBack(BackupOf(index), step.path);
     case StepKind::kMakeDirectory: {
-      if (step.replaces) return Ok();
+      AGENTFS_ASSIGN(const bool there, Exists(base_, step.path));
+      if (step.replaces || !there) return Ok();
       // What somebody has put into it since stays.
       Result<void> removed = UnlessGone(base_.RemoveDirectory(step.path));
       return removed.code() == ENOTEMPTY || removed.code() == ENOTDIR ? Ok() : removed;
@@ -344,7 +364,7 @@ Result<void> ApplyRun::TakeBack(size_t index) {
     case StepKind::kOverwrite:
       return TakeBackWrite(step, BackupOf(index));
     case StepKind::kSetAttributes:
-      return UnlessGone(base_.SetAttributes(step.path, step.before));
+      return Reset(step.path, step.before);
   }
   return Error(EBADMSG);
 }
@@ -361,9 +381,12 @@ Result<void> ApplyRun::KeepApart(const ApplyStep& step, const std::string& backu
 }
 
 Result<void> ApplyRun::GiveBack(const std::string& backup, const std::string& path) {
-  AGENTFS_ASSIGN(const bool saved, Exists(*backups_, backup));
+  AGENTFS_ASSIGN(const auto saved, backups_->Stat(backup));
   if (!saved) return Ok();
-  Result<void> moved = backups_->Rename(backup, base_, path, HostTree::Replace::kYes);
+  // One with further names is known by those all the same.
+  const bool copy = copied_.contains(path) && saved->st_nlink == 1;
+  Result<void> moved = copy ? Result<void>(Error(EXDEV))
+                            : backups_->Rename(backup, base_, path, HostTree::Replace::kYes);
   if (moved.code() != EXDEV) {
     AGENTFS_TRY(moved);
     return UnlessGone(backups_->Unlink(backup));  // both were names of one file
@@ -401,11 +424,16 @@ Result<void> ApplyRun::TakeBackMove(const ApplyStep& step) {
 Result<void> ApplyRun::TakeBackDirectory(const ApplyStep& step) {
   Result<void> made = base_.MakeDirectory(step.path);
   if (!made.ok() && made.code() != EEXIST) return made;
-  return base_.SetAttributes(step.path, step.before);
+  return Reset(step.path, step.before);
 }
 
 Result<std::vector<std::string>> ApplyRun::ChangedSince() {
   std::vector<std::string> changed;
+  std::set<std::string> arrived;  // also where something else went
+  for (const ApplyStep& step : record_.steps) {
+    const bool goes = step.kind == StepKind::kRemove || step.kind == StepKind::kRemoveDirectory;
+    if (!goes) arrived.insert(step.path);
+  }
   for (const ApplyStep& step : record_.steps) {
     AGENTFS_ASSIGN(const auto st, base_.Stat(step.path));
     bool same = true;
@@ -414,7 +442,7 @@ Result<std::vector<std::string>> ApplyRun::ChangedSince() {
              st->st_mtim.tv_sec == step.after.mtime.sec &&
              static_cast<uint32_t>(st->st_mtim.tv_nsec) == step.after.mtime.nsec;
     } else if (step.kind == StepKind::kRemove) {
-      same = !st;
+      same = !st || arrived.contains(step.path);
     } else if (step.kind == StepKind::kMove) {
       AGENTFS_ASSIGN(const bool back, Exists(base_, step.other));
       same = st && !back;

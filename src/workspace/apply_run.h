@@ -5,6 +5,7 @@
 #pragma once
 
 #include <functional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -60,6 +61,10 @@ class ApplyRun {
   const ApplyRecord& record() const { return record_; }
   // Does all steps that are not done. If one fails, the caller has to undo.
   Result<void> Commit();
+  // Of files removed from these paths Undo is to give back copies, not the files themselves.
+  void GiveBackCopies(const std::vector<std::string>& paths) {
+    copied_.insert(paths.begin(), paths.end());
+  }
   // Takes back all steps that are done; `state` says why.
   Result<void> Undo(ApplyState state = ApplyState::kUndoing);
   // The paths that were changed after they were applied, so that undoing would lose it.
@@ -81,6 +86,7 @@ class ApplyRun {
   Result<void> TakeBackWrite(const ApplyStep& step, const std::string& backup);
   Result<void> TakeBackMove(const ApplyStep& step);
   Result<void> TakeBackDirectory(const ApplyStep& step);
+  Result<void> Reset(const std::string& path, const HostAttributes& attributes);
   Result<void> GiveBack(const std::string& backup, const std::string& path);
   // The step's former file can be found by layers; it has its backup, or is still in its place.
   Result<void> Keep(const ApplyStep& step, const HostTree& tree, const std::string& path);
@@ -97,6 +103,7 @@ class ApplyRun {
   const ApplyHook hook_;
   ApplyRecord record_;
   std::optional<HostTree> backups_, kept_;
+  std::set<std::string> copied_;
 };
 
 }  // namespace agentfs

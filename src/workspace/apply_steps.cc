@@ -52,6 +52,7 @@ class StepMaker {
   absl::flat_hash_set<std::string> removed_directories_;
   // What a file with several names was staged as, or is in the base, by its node.
   absl::flat_hash_map<NodeId, std::string> linkable_;
+  absl::flat_hash_set<NodeId> overwritten_;
 };
 
 Result<ApplyRecord> StepMaker::Run() {
@@ -71,7 +72,12 @@ Result<ApplyRecord> StepMaker::Run() {
   }
   Sort();
   AGENTFS_TRY(NoteDirectories());
+  absl::flat_hash_set<NodeId> settled;
   for (const PathChange& change : plan_.changes) {
+    // Further names of a file of the base have no entries: with the first they are given back.
+    const bool overwritten =
+        change.kind == PathChange::Kind::kModified && overwritten_.contains(change.after.attr.node);
+    if (overwritten && !settled.insert(change.after.attr.node).second) continue;
     record_.settle.push_back(change.path);
     if (!change.old_path.empty()) record_.settle.push_back(change.old_path);
   }
@@ -133,8 +139,11 @@ Result<void> StepMaker::AddWrite(const PathChange& change, bool replaces) {
   step.path = change.path.substr(1);
   step.replaces = replaces;
   const bool same = change.before.node && change.before.attr.node == change.after.attr.node;
-  // Further names in the base are not known: the file itself must change.
-  if (same && replaces && change.before.attr.nlink > 1) step.kind = StepKind::kOverwrite;
+  // It may have names outside of the base: the file itself must change, once for all of them.
+  if (same && replaces && change.before.attr.nlink > 1) {
+    step.kind = StepKind::kOverwrite;
+    if (!overwritten_.insert(change.after.attr.node).second) return Ok();
+  }
   AGENTFS_ASSIGN(step.after, After(change));
   AGENTFS_ASSIGN(step.temp, StagingPath(step.path));
   if (change.after.attr.nlink > 1 && S_ISREG(change.after.attr.mode)) {

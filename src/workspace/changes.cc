@@ -14,6 +14,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "workspace/file_content.h"
+#include "workspace/further_names.h"
 #include "workspace/locate.h"
 
 namespace agentfs {
@@ -57,6 +58,7 @@ class Comparison {
   Result<void> NoteWays(FileSystem& fs, NodeRef node, absl::flat_hash_set<NodeId>& noted);
   Result<void> NoteNode(FileSystem& fs, NodeId id, const std::string& base_path,
                         absl::flat_hash_set<NodeId>& noted);
+  Result<void> NoteFurtherNames(const Touched& touched);
   Result<void> CompareDirectories(const Pair& pair);
   Result<void> CompareName(const Pair& pair, std::string_view name);
   Result<void> CompareNodes(Found before, Found after, const std::string& path, int64_t since_ms);
@@ -115,6 +117,17 @@ Result<void> Comparison::NoteNode(FileSystem& fs, NodeId id, const std::string& 
   return node.code() == ENOENT ? Ok() : Result<void>(node.error());
 }
 
+Result<void> Comparison::NoteFurtherNames(const Touched& touched) {
+  if (scope_ == ChangeScope::kHost) return Ok();
+  AGENTFS_ASSIGN(const auto names, FindFurtherNames(before_, after_, touched));
+  absl::flat_hash_set<NodeId> noted;
+  for (const FurtherName& each : names) {
+    ways_[each.parent->id()].insert(each.name);
+    AGENTFS_TRY(NoteWays(after_, each.parent, noted));
+  }
+  return Ok();
+}
+
 Result<std::vector<PathChange>> Comparison::Run(const Touched& touched) {
   for (const Touched::Name& name : touched.names) {
     ways_[name.parent].insert(name.name);
@@ -138,6 +151,7 @@ Result<std::vector<PathChange>> Comparison::Run(const Touched& touched) {
       AGENTFS_TRY(NoteNode(*fs, item.node, item.base_path, noted));
     }
   }
+  AGENTFS_TRY(NoteFurtherNames(touched));
   // Iterative, since trees are deeper than stacks.
   left_.push_back({before_.Root(), after_.Root(), "/"});
   while (!left_.empty()) {
@@ -192,7 +206,9 @@ Result<void> Comparison::CompareName(const Pair& pair, std::string_view name) {
     AGENTFS_TRY(AddTree(PathChange::Kind::kRemoved, before_, std::move(*before), path, since));
   }
   if (!after) return Ok();
-  return AddTree(PathChange::Kind::kAdded, after_, std::move(*after), path, since);
+  // What its directory has replaced has no say about a name that is new.
+  const int64_t own = taken != since_.end() ? taken->second : 0;
+  return AddTree(PathChange::Kind::kAdded, after_, std::move(*after), path, own);
 }
 
 Result<void> Comparison::CompareNodes(Found before, Found after, const std::string& path,
@@ -315,9 +331,11 @@ Paths PathsOf(const std::vector<PathChange>& changes, PathChange::Kind kind) {
 Result<void> Comparison::PairRenames() {
   const Paths removed_paths = PathsOf(changes_, PathChange::Kind::kRemoved);
   const Paths added_paths = PathsOf(changes_, PathChange::Kind::kAdded);
-  absl::flat_hash_map<NodeId, size_t> removed;
+  absl::flat_hash_map<NodeId, size_t> removed;  // of several names the first
   for (const auto& [path, i] : removed_paths) {
-    if (!added_paths.contains(path)) removed[changes_[i].before.attr.node] = i;
+    if (added_paths.contains(path)) continue;
+    const auto [known, is_new] = removed.try_emplace(changes_[i].before.attr.node, i);
+    if (!is_new && path < changes_[known->second].path) known->second = i;
   }
   std::vector<bool> paired(changes_.size(), false);
   for (size_t i = 0; i < changes_.size(); ++i) {
@@ -349,6 +367,7 @@ Result<void> Comparison::PairPaths() {
     dropped[it->second] = true;
     change.kind = PathChange::Kind::kModified;
     change.before = changes_[it->second].before;
+    change.since_ms = changes_[it->second].since_ms;
     AGENTFS_TRY(Describe(change));
     dropped[i] = !change.content && !change.mode && !change.xattrs;
   }

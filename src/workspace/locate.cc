@@ -52,6 +52,10 @@ std::string AbsolutePath(const std::string& path) {
 Result<WorkspacePlace> FindWorkspace(const WorkspaceHint& hint) {
   if (!hint.option.empty()) return PlaceNamed(hint.option, "--workspace");
   if (!hint.environment.empty()) return PlaceNamed(hint.environment, "AGENTFS_WORKSPACE");
+  if (hint.current_directory.empty()) {
+    return Error(ENOENT, "workspace: the current directory does not exist any more",
+                 "change to one that does, or name the workspace with --workspace DIR");
+  }
   std::error_code ignored;
   for (fs::path path = AbsolutePath(hint.current_directory);; path = path.parent_path()) {
     if (fs::is_directory(path / kStateDirectory, ignored)) {

@@ -207,7 +207,7 @@ Result<std::vector<PathChange>> PlanRestore(Volume& volume, const std::string& b
 }
 
 Result<void> RestorePaths(Volume& volume, const std::string& branch, const std::string& ref,
-                          const std::vector<std::string>& paths) {
+                          const std::vector<std::string>& paths, const NamesForgetter& forget) {
   AGENTFS_ASSIGN(const Views views, OpenViews(volume, branch, ref));
   std::vector<std::string> given_back;
   {
@@ -220,7 +220,7 @@ Result<void> RestorePaths(Volume& volume, const std::string& branch, const std::
   }
   if (ref != "base") return Ok();
   std::sort(given_back.begin(), given_back.end());
-  return volume.FollowBase(branch, given_back, FollowMode::kUnlessUsed);
+  return FollowPaths(volume, branch, given_back, FollowMode::kUnlessUsed, forget);
 }
 
 Result<void> MakeChanges(FileSystem& target, FileSystem& source,

@@ -9,6 +9,7 @@
 #include "agentfs/result.h"
 #include "agentfs/volume.h"
 #include "workspace/changes.h"
+#include "workspace/follow_paths.h"
 
 namespace agentfs {
 
@@ -20,7 +21,7 @@ Result<std::vector<PathChange>> PlanRestore(Volume& volume, const std::string& b
 // sees the change. From "base" the paths are the base's afterwards, and follow it. Not atomic: the
 // caller takes a snapshot before. Errors name the path.
 Result<void> RestorePaths(Volume& volume, const std::string& branch, const std::string& ref,
-                          const std::vector<std::string>& paths);
+                          const std::vector<std::string>& paths, const NamesForgetter& forget);
 
 // Makes these changes in `target`, which is what they start from, with contents from `source`,
 // which is what they lead to; the views may be of different volumes. Errors name the path.

@@ -116,7 +116,12 @@ Result<Workspace> PrepareState(const InitOptions& options) {
   Config config;
   config.volume.single_file = options.single_file;
   if (apart) config.base = base;
-  AGENTFS_TRY(MakeDirectory(state, 0700));
+  auto made = MakeDirectory(state, 0700);
+  if (!apart && (made.code() == EROFS || made.code() == EACCES)) {
+    return Error(made.code(), made.error().message(),
+                 "'agentfs init DIR --state STATE' keeps everything in STATE instead");
+  }
+  AGENTFS_TRY(made);
   AGENTFS_TRY(MakeFile(state + "/.gitignore", "*\n"));
   AGENTFS_TRY(MakeFile(state + "/" + std::string(kConfigFile), RenderConfig(config)));
   AGENTFS_TRY(SyncDirectory(state));

@@ -8,8 +8,7 @@
 
 #include <filesystem>
 
-#include "device_mode.h"
-#include "mounted.h"
+#include "running.h"
 
 namespace agentfs {
 namespace {
@@ -20,44 +19,6 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
 using testing::StartsWith;
-
-// The workspace `state` over `base`; sessions are mounted in `runtime`.
-class RunCliTest : public MountCliTest {
- protected:
-  void SetUp() override {
-    MountCliTest::SetUp();
-    if (IsSkipped()) return;
-    if (::access("/usr/bin/bwrap", X_OK) != 0) GTEST_SKIP() << "there is no bubblewrap here";
-    for (const char* name : {"runtime", "home"}) {
-      MakeHostDirectory(name);
-      ASSERT_EQ(::chown(At(name).c_str(), user_, user_), 0);
-    }
-    environment_["XDG_RUNTIME_DIR"] = At("runtime");
-    environment_["HOME"] = At("home");
-    directory_ = At("base");
-  }
-  void TearDown() override { MountCliTest::TearDown(); }
-
-  Outcome Shell(const std::string& text, std::vector<std::string> options = {}) {
-    options.insert(options.begin(), "run");
-    options.insert(options.end(), {"--", "/bin/sh", "-c", text});
-    return Try(options);
-  }
-  void MakeHome(const std::string& name, const std::string& content) {
-    const std::filesystem::path path = At("home/" + name);
-    std::filesystem::create_directories(path.parent_path());
-    WriteHost("home/" + name, content);
-    for (auto at = path; at != At("home"); at = at.parent_path()) {
-      ASSERT_EQ(::chown(at.c_str(), user_, user_), 0);
-    }
-  }
-};
-
-class UserRunCliTest : public RunCliTest {
- protected:
-  UserRunCliTest() { user_ = 65534; }
-  fuse::test::DeviceMode device_{fuse::test::DeviceMode::kEverybody};
-};
 
 TEST_F(RunCliTest, ChangesTheBranchAndNotTheBase) {
   Outcome run = Shell("pwd; cat README; echo mine > README; echo x > new; rm src/a.c");
@@ -226,15 +187,16 @@ TEST_F(RunCliTest, TheWholeHostCanBeCow) {
   EXPECT_EQ(Shell("cat /agentfs-new; ls " + At("base"), {"--cow", "/"}).out, "x\nREADME\nsrc\nw\n");
 }
 
-TEST_F(RunCliTest, HiddenPathsAreEmpty) {
-  MakeHome("secret/key", "private");
-  MakeHome("token", "private");
-  WriteHost("base/.env", "private");
-  Outcome run = Shell("cat ~/secret/key ~/token .env; ls ~/secret",
-                      {"--cow", At("home"), "--hide", At("home/secret"), "--hide", At("home/token"),
-                       "--hide", ".env"});
-  EXPECT_THAT(run.out, IsEmpty());
-  EXPECT_THAT(run.err, HasSubstr("/token: Permission denied"));
+// Also with a server that is warm, whose session the kernel remembers the files of.
+TEST_F(RunCliTest, WhatWasAppliedOrDiscardedFollowsTheBase) {
+  for (const char* keep : {"apply", "discard"}) {
+    SCOPED_TRACE(keep);
+    EXPECT_EQ(Shell("echo agent > README; cat README").out, "agent\n");
+    Do({keep, "README"});
+    WriteHost("base/README", "by the person\n");
+    EXPECT_EQ(Shell("cat README").out, "by the person\n");
+    EXPECT_EQ(Do({"diff", "--name-status"}).out, "");
+  }
 }
 
 TEST_F(RunCliTest, WhatWasChangedOutsideIsAppliedIfItIsNamed) {
@@ -277,37 +239,6 @@ TEST_F(RunCliTest, WhatWasChangedOutsideIsAppliedIfItIsNamed) {
   EXPECT_EQ(ReadHost("home/tool/config"), "by the person\n");
   Do({"discard", tool + "/config"});
   EXPECT_EQ(Shell("cat " + tool + "/config", {"--cow", cow}).out, "by the person\n");
-}
-
-// What of the machine that is read-only, and nobody needs, stands for a directory of the host here:
-// the tests' own are in /tmp, which is private.
-TEST_F(RunCliTest, HiddenPathsAreAbsent) {
-  const std::string look = "ls /usr; stat /usr/share; ls /usr/lib | head -1 | wc -l";
-  Outcome run = Shell(look, {"--hide", "/usr/share"});
-  EXPECT_THAT(run.out, AllOf(HasSubstr("lib\n"), Not(HasSubstr("share"))));
-  EXPECT_THAT(run.out, EndsWith("\n1\n"));
-  EXPECT_THAT(run.err, HasSubstr("No such file or directory"));
-  run = Shell("ls -d /srv /bin/sh; touch /x /usr/x", {"--hide", "/srv"});
-  EXPECT_THAT(run.out, AllOf(HasSubstr("/bin/sh"), Not(HasSubstr("/srv\n"))));
-  EXPECT_THAT(run.err, AllOf(HasSubstr("'/srv': No such file"), HasSubstr("'/x': Read-only"),
-                             HasSubstr("'/usr/x': Read-only")));
-}
-
-TEST_F(RunCliTest, PrivateKeysAreHiddenAndAgentsDirectoriesCow) {
-  for (const char* name : {".ssh/id", ".gnupg/k", ".aws/credentials", ".kube/config", ".netrc",
-                           ".docker/config.json"}) {
-    MakeHome(name, "private");
-  }
-  MakeHome(".claude/settings.json", "old");
-  MakeHome(".bashrc", "plain");
-  const std::string read = "cd ~; cat .ssh/* .gnupg/* .aws/* .kube/* .netrc .docker/config.json;";
-  // The home directory is in /tmp here: it has to be shown first.
-  Outcome run = Shell(read + "cat .claude/settings.json; echo new > .claude/settings.json",
-                      {"--allow", At("home")});
-  EXPECT_EQ(run.out, "old") << run.err;
-  EXPECT_EQ(ReadHost("home/.claude/settings.json"), "old");
-  EXPECT_EQ(Shell("cat ~/.claude/settings.json").out, "new\n");
-  EXPECT_EQ(Shell("cat ~/.ssh/id", {"--allow", At("home/.ssh")}).out, "private");
 }
 
 TEST_F(RunCliTest, ConfigSaysWhatFlagsDoNot) {

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <signal.h>
+#include <sys/mount.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -54,6 +55,30 @@ TEST_F(MountCliTest, UnmountRemovesWhatADeadServerLeft) {
   KillServer();
   Do({"umount", "--all"});
   EXPECT_FALSE(IsMounted(At("mnt")));
+}
+
+TEST_F(MountCliTest, WhileTheDiskIsFullTheServerStaysWithWhatItCouldNotSave) {
+  MakeHostDirectory("small");
+  const std::string small = At("small"), workspace = small + "/state";
+  ASSERT_EQ(::mount("tmpfs", small.c_str(), "tmpfs", 0, "size=8m"), 0);
+  ASSERT_EQ(Run({"init", At("base"), "--state", workspace}).status, 0);
+  const auto on_small = [&](std::vector<std::string> arguments) {
+    arguments.insert(arguments.begin(), {"--workspace", workspace});
+    return Run(arguments);
+  };
+  ASSERT_EQ(on_small({"mount", At("mnt")}).status, 0);
+  const int file = ::open(InMount("large").c_str(), O_CREAT | O_WRONLY | O_CLOEXEC, 0644);
+  const std::string piece(1 << 20, 'x');
+  while (::write(file, piece.data(), piece.size()) > 0) {
+  }
+  ::close(file);
+  Write(InMount("last"), "words");
+  EXPECT_EQ(on_small({"umount", "--all"}).status, 125);
+  EXPECT_EQ(on_small({"fs", "rm", "/README"}).status, 125);
+  ASSERT_EQ(::mount("tmpfs", small.c_str(), "tmpfs", MS_REMOUNT, "size=32m"), 0);
+  EXPECT_EQ(on_small({"fs", "cat", "/last"}).out, "words");
+  EXPECT_EQ(on_small({"umount", "--all"}).status, 0);
+  EXPECT_EQ(on_small({"fs", "cat", "/last"}).out, "words");
 }
 
 TEST_F(MountCliTest, SigtermSavesUnmountsAndLeaves) {

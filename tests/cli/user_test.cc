@@ -10,6 +10,7 @@
 namespace agentfs {
 namespace {
 
+using testing::AnyOf;
 using testing::HasSubstr;
 
 class UserCliTest : public CliTest {
@@ -60,6 +61,34 @@ TEST_F(UserCliTest, OwnsABareWorkspaceAndItsRoot) {
   EXPECT_EQ(AsUser({"--workspace", At("base/x.db"), "fs", "mkdir", "/d"}).status, 0);
   EXPECT_EQ(AsUser({"--workspace", At("base/x.db"), "fs", "stat", "/", "--json"}).Json()["uid"],
             kUser);
+}
+
+// Also where the base's directories are not theirs to give times back to.
+TEST_F(UserCliTest, AnApplyThatMayNotWriteLeavesTheWorkspaceAsItWas) {
+  ASSERT_EQ(AsUser({"init", At("base"), "--state", At("base/state")}).status, 0);
+  const std::string workspace = At("base/state");
+  for (const char* mode : {"writes", "removes"}) {
+    SCOPED_TRACE(mode);
+    ASSERT_EQ(::chown(At("base").c_str(), kUser, kUser), 0);
+    const Outcome changed = mode == std::string("writes")
+                                ? AsUser({"--workspace", workspace, "fs", "write", "/new"}, "x")
+                                : AsUser({"--workspace", workspace, "fs", "rm", "/new", "/f"});
+    ASSERT_EQ(changed.status, 0) << changed.err;
+    ASSERT_EQ(::chown(At("base").c_str(), 0, 0), 0);
+    const Outcome applied = AsUser({"--workspace", workspace, "apply"});
+    EXPECT_EQ(applied.status, 125);
+    EXPECT_THAT(applied.err, AnyOf(HasSubstr("/new: Permission"), HasSubstr("/f: Permission")));
+    const Outcome diff = AsUser({"--workspace", workspace, "diff", "--name-status"});
+    EXPECT_EQ(diff.out, mode == std::string("writes") ? "A\t/new\n" : "D\t/f\n") << diff.err;
+  }
+  EXPECT_EQ(ReadHost("base/f"), "mine");
+}
+
+TEST_F(UserCliTest, IsToldHowToWorkOverWhatTheyMayNotWrite) {
+  MakeHostDirectory("roots");
+  const Outcome outcome = AsUser({"init", At("roots")});
+  EXPECT_EQ(outcome.status, 125);
+  EXPECT_THAT(outcome.err, HasSubstr("--state"));
 }
 
 TEST_F(UserCliTest, IsToldWhenAWorkspaceIsNotTheirs) {

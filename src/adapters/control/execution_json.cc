@@ -15,6 +15,7 @@ using ExecJson = nlohmann::ordered_json;
 struct ParsedBegin {
   ExecutionRequest request;
   policy::ExecutionDecision decision;
+  std::vector<std::string> hidden;
 };
 
 Result<ParsedBegin> ParseBegin(const ExecJson& arguments) {
@@ -26,6 +27,7 @@ Result<ParsedBegin> ParseBegin(const ExecJson& arguments) {
   begin.decision.action = *action;
   begin.decision.rule = GetBytes(decision, "rule");
   begin.decision.reason = GetBytes(decision, "reason");
+  begin.hidden = GetByteList(arguments, "hidden");
   return begin;
 }
 
@@ -45,7 +47,9 @@ std::optional<uint64_t> SizeOfJson(const ExecJson& json, const char* name) {
 ExecJson BeginJson(const ExecutionBegin& begin) {
   ExecutionRequest request = begin.request;
   request.input.reset();  // it is not the server's business, and may be long
-  return {{"request", RequestJson(request)}, {"decision", DecisionJson(begin.decision)}};
+  ExecJson json = {{"request", RequestJson(request)}, {"decision", DecisionJson(begin.decision)}};
+  PutBytes(json, "hidden", begin.hidden);
+  return json;
 }
 
 ExecJson SummaryJson(const ExecutionSummary& summary) {
@@ -101,7 +105,7 @@ Result<ExecJson> AnswerExecBegin(Executions& executions, const ExecJson& argumen
   }
   AGENTFS_ASSIGN(const ParsedBegin begin, ParseBegin(arguments));
   AGENTFS_ASSIGN(const ExecutionBegun begun,
-                 executions.Begin({begin.request, begin.decision}, peer));
+                 executions.Begin({begin.request, begin.decision, begin.hidden}, peer));
   return ExecJson{{"exec", begun.exec},
                   {"branch", begun.place.branch},
                   {"session", begun.place.session},

@@ -116,6 +116,7 @@ Result<ExecutionBegun> Executions::Begin(const ExecutionBegin& begin, const Exec
   run.pid = peer.pid;
   run.connection = peer.connection;
   run.what = CheckpointFor::kExec;
+  run.hidden = begin.hidden;
   // Whose point it may be is not known before it is noted.
   absl::ReaderMutexLock beginning(&points_mu_);
   AGENTFS_ASSIGN(const RunState state, operations_.BeginRun(std::move(run)));

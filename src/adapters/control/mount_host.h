@@ -12,6 +12,7 @@
 
 #include "agentfs/op_log.h"
 #include "agentfs/result.h"
+#include "agentfs/volume.h"
 #include "workspace/checkpoint.h"
 
 namespace agentfs::control {
@@ -71,6 +72,7 @@ struct RunRequest {
   uint64_t connection = 0;
   CheckpointFor what = CheckpointFor::kRun;
   std::optional<AuditLevel> audit = std::nullopt;  // none: as the workspace is set
+  std::vector<std::string> hidden = {};  // paths of the host that no view of it is to show
 };
 struct RunState {
   std::string branch;
@@ -102,7 +104,8 @@ class MountHost {
   virtual std::vector<MountState> List() = 0;
   virtual std::vector<MountUser> Users(std::string_view point) = 0;
 
-  // Gives a run the session's mount point; the branch, which must be there, is in use meanwhile.
+  // Gives a run a session's mount point, one that hides what it wants; the branch, which must be
+  // there, is in use meanwhile.
   virtual Result<std::string> BeginRun(const RunRequest& request) = 0;
   virtual std::vector<RunRequest> Runs() = 0;
   // Before its connection does.
@@ -124,6 +127,9 @@ class MountHost {
   virtual std::vector<BoundProcess> ListBound() = 0;
   // Lets go of a branch that the kernel only remembers. False: it is in use.
   virtual bool Release(std::string_view branch) = 0;
+
+  // The same of names of files: what is known of the files afterwards is in use.
+  virtual void Forget(std::string_view branch, const std::vector<Touched::Name>& names) = 0;
 
   // What programs have written through the mounts is in the volume when this returns.
   virtual void Settle() = 0;

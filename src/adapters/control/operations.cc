@@ -125,6 +125,13 @@ void Operations::NoteExec(uint64_t connection, uint64_t exec, std::optional<Audi
   mounts_->NoteExec(connection, exec, wanted);
 }
 
+NamesForgetter Operations::Forgetter() {
+  if (mounts_ == nullptr) return {};
+  return [this](const std::string& branch, const std::vector<Touched::Name>& names) {
+    mounts_->Forget(branch, names);
+  };
+}
+
 Result<void> Operations::Flush() {
   if (mounts_) {
     for (const BranchInfo& branch : volume_.ListBranches()) {

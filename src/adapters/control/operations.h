@@ -11,6 +11,7 @@
 #include "adapters/control/mount_host.h"
 #include "agentfs/volume.h"
 #include "workspace/checkpoint.h"
+#include "workspace/follow_paths.h"
 
 namespace agentfs::control {
 
@@ -47,6 +48,8 @@ class Operations {
   void EndRun(uint64_t connection);
   // What the connection's run does belongs to the exec; none: recorded as the workspace is set.
   void NoteExec(uint64_t connection, uint64_t exec, std::optional<AuditLevel> level = std::nullopt);
+  // For files of branches that mounts only remember; empty without mounts.
+  NamesForgetter Forgetter();
   // Everything so far is on stable storage when this returns.
   Result<void> Flush();
   // What programs have stored to shared mappings is in the branch when this returns.

@@ -11,6 +11,7 @@
 #include "adapters/control/execution_json.h"
 #include "adapters/control/json.h"
 #include "base/json_depth.h"
+#include "exec/json_bytes.h"
 
 namespace agentfs::control {
 
@@ -446,6 +447,7 @@ Result<Json> RequestRun::RunBegin() {
   start.directory = arguments_.Text("directory");
   const std::string audit = arguments_.Text("audit");
   AGENTFS_TRY(arguments_.Check());
+  run.hidden = GetByteList(json_, "hidden");
   run.audit = AuditLevelNamed(audit);
   if (!audit.empty() && !run.audit) return Error(EINVAL, "audit: '" + audit + "' is no level");
   if (run.connection == 0) return Error(EOPNOTSUPP, "a run needs a connection to the server");

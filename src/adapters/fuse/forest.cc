@@ -2,6 +2,7 @@
 #include "adapters/fuse/forest.h"
 
 #include "vfs/guarded_fs.h"
+#include "vfs/hiding_fs.h"
 
 namespace agentfs::fuse {
 namespace {
@@ -18,8 +19,9 @@ Result<NodeRef> FindHost(FileSystem& view) {
 }  // namespace
 
 std::shared_ptr<FileSystem> Forest::Guarded(std::shared_ptr<FileSystem> view) const {
-  if (!rules_) return view;
-  return std::make_shared<GuardedFs>(std::move(view), rules_);
+  if (limits_.rules) view = std::make_shared<GuardedFs>(std::move(view), limits_.rules);
+  if (limits_.hidden) view = std::make_shared<HidingFs>(std::move(view), limits_.hidden);
+  return view;
 }
 
 std::shared_ptr<Tree> Forest::Adopt(std::shared_ptr<FileSystem> view, std::string name) {

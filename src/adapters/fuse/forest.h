@@ -17,6 +17,7 @@
 #include "adapters/fuse/virtual_tree.h"
 #include "agentfs/result.h"
 #include "agentfs/volume.h"
+#include "vfs/hidden_paths.h"
 #include "vfs/rules_in_force.h"
 
 namespace agentfs::fuse {
@@ -24,16 +25,22 @@ namespace agentfs::fuse {
 // Thread-safe. Outlives its trees.
 class Forest {
  public:
+  // Of every view; each may be null.
+  struct Limits {
+    std::shared_ptr<const RulesInForce> rules;  // what it is held to
+    std::shared_ptr<const HiddenPaths> hidden;  // what it does not show
+  };
+
   // `volume` may be null: there are no refs then. Changes of this session bear `origin`. Virtual
-  // directories belong to `uid` and `gid`. Views are held to the rules; null: to none.
+  // directories belong to `uid` and `gid`.
   Forest(Volume* volume, uint64_t origin, TreeObserver& observer, uint32_t uid, uint32_t gid,
-         std::shared_ptr<const RulesInForce> rules)
+         Limits limits)
       : volume_(volume),
         origin_(origin),
         observer_(observer),
         uid_(uid),
         gid_(gid),
-        rules_(std::move(rules)) {}
+        limits_(std::move(limits)) {}
 
   uint64_t origin() const { return origin_; }
   // Before any is opened.
@@ -69,7 +76,7 @@ class Forest {
   const uint64_t origin_;
   TreeObserver& observer_;
   const uint32_t uid_, gid_;
-  const std::shared_ptr<const RulesInForce> rules_;
+  const Limits limits_;
   BranchOpened opened_;
   absl::Mutex mu_;
   // One tree a ref, so that a node has one id.

@@ -8,6 +8,7 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
+#include "absl/time/clock.h"
 #include "adapters/fuse/dispatcher.h"
 #include "adapters/fuse/forest.h"
 #include "adapters/fuse/inode_table.h"
@@ -19,6 +20,8 @@ namespace {
 
 // How long the kernel's forgetting may be on its way.
 constexpr absl::Duration kForgetPatience = absl::Seconds(1);
+// The same, where what is used is expected not to be forgotten.
+constexpr absl::Duration kUsedPatience = absl::Milliseconds(100);
 
 // Tells this process's mounts apart where the same view is shown twice.
 uint64_t NextOrigin() {
@@ -44,7 +47,7 @@ class MountImpl final : public Mount {
       : options_(std::move(options)),
         capabilities_(agreed),
         forest_(source.volume, NextOrigin(), invalidator_, ::geteuid(), ::getegid(),
-                std::move(source.rules)),
+                {std::move(source.rules), std::move(source.hidden)}),
         root_(source.view ? forest_.Adopt(std::move(source.view), std::move(source.view_name))
                           : forest_.OpenSessionRoot()),
         inodes_(root_, root_->fs().Root()),
@@ -75,6 +78,7 @@ class MountImpl final : public Mount {
   void Stop() override { transport_->Stop(); }
   bool Knows(std::string_view branch) override { return !forest_.FindBranch(branch).empty(); }
   bool Release(std::string_view branch) override;
+  void Forget(std::string_view branch, const std::vector<Touched::Name>& names) override;
 
   const ServeOptions& options() const override { return options_; }
   const fuse::Capabilities& capabilities() const override { return capabilities_; }
@@ -127,6 +131,31 @@ bool MountImpl::Release(std::string_view branch) {
     if (parent != 0) invalidator_.Drop(parent, branch.substr(branch.rfind('/') + 1));
   }
   return forest_.AwaitClosed(branch, kForgetPatience);
+}
+
+void MountImpl::Forget(std::string_view branch, const std::vector<Touched::Name>& names) {
+  std::vector<std::shared_ptr<Tree>> trees = forest_.FindBranch(branch);
+  if (root_->kind() == Tree::Kind::kBranch && root_->name() == branch) trees.push_back(root_);
+  // What is outside of the workspace stays remembered.
+  std::erase_if(trees, [](const auto& tree) { return tree->Root()->id() != kRootNode; });
+  std::vector<std::pair<const Tree*, NodeId>> known;
+  for (const std::shared_ptr<Tree>& tree : trees) {
+    for (const Touched::Name& name : names) {
+      const uint64_t parent = inodes_.Find(*tree, name.parent);
+      if (parent == 0 || inodes_.Find(*tree, name.node) == 0) continue;
+      invalidator_.Drop(parent, name.name);
+      known.emplace_back(tree.get(), name.node);
+    }
+  }
+  if (known.empty()) return;
+  invalidator_.Flush();
+  // It tells of each, and nothing tells that it has told of the last.
+  for (const absl::Time end = absl::Now() + kUsedPatience; absl::Now() < end;) {
+    std::erase_if(known,
+                  [&](const auto& each) { return inodes_.Find(*each.first, each.second) == 0; });
+    if (known.empty()) return;
+    absl::SleepFor(absl::Milliseconds(1));
+  }
 }
 
 MountImpl::~MountImpl() {

@@ -23,6 +23,7 @@
 #include "agentfs/ids.h"
 #include "agentfs/result.h"
 #include "agentfs/volume.h"
+#include "vfs/hidden_paths.h"
 #include "vfs/rules_in_force.h"
 
 namespace agentfs::fuse {
@@ -57,6 +58,8 @@ struct MountSource {
   BranchOpened branch_opened;
   // Which paths may be read and written, in every view; null: all of them.
   std::shared_ptr<const RulesInForce> rules;
+  // What no view shows; null: all is shown.
+  std::shared_ptr<const HiddenPaths> hidden;
 };
 
 // Everything that the dispatcher has a use for.
@@ -108,6 +111,9 @@ class Mount {
   // Has the kernel forget what it only remembers of it, and waits for that a while. False: it is
   // in use. Not from a request's thread.
   virtual bool Release(std::string_view branch) = 0;
+
+  // The same of names of files in the branch's view. What is known of the files afterwards is used.
+  virtual void Forget(std::string_view branch, const std::vector<Touched::Name>& names) = 0;
 
   virtual const ServeOptions& options() const = 0;
   virtual const Capabilities& capabilities() const = 0;

@@ -29,7 +29,7 @@ void AddRun(CLI::App& app, Context& context) {
       ->expected(1)
       ->take_all();
   run.add_option("--hide", options->hide,
-                 "What the command must not see: absent, or cannot be opened")
+                 "What is absent for the command; below --allow it is there, but cannot be opened")
       ->type_name("PATH")
       ->expected(1)
       ->take_all();

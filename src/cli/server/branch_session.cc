@@ -62,14 +62,14 @@ std::vector<std::string> SessionPlaces() {
   return places;
 }
 
-Result<std::string> MakeSessionPoint(const Layout& layout, fuse::Profile profile) {
+Result<std::string> MakeSessionPoint(const Layout& layout, const std::string& name) {
   struct stat database;
   if (::stat(layout.database.c_str(), &database) != 0) return ErrnoError();
-  const std::string name = fmt::format("{:x}-{:x}{}", database.st_dev, database.st_ino,
-                                       profile == fuse::Profile::kAudited ? "-audited" : "");
+  const std::string directory =
+      fmt::format("{:x}-{:x}{}", database.st_dev, database.st_ino, name.empty() ? "" : "-" + name);
   for (const std::string& place : SessionPlaces()) {
     if (!MakeOwnDirectory(place)) continue;
-    const std::string point = place + "/" + name;
+    const std::string point = place + "/" + directory;
     if (fuse::StateOfPath(point) == fuse::PathState::kDead) {
       AGENTFS_TRY(fuse::RemoveDeadMount(point));
     }
@@ -116,28 +116,29 @@ class BranchSession::Served {
 
 BranchSession::BranchSession(Volume& volume, const Layout& layout,
                              std::shared_ptr<const RulesInForce> rules,
-                             control::ChangeEvents& changes, fuse::Profile profile,
+                             control::ChangeEvents& changes, SessionKind kind,
                              std::function<void()> ended)
     : volume_(volume),
       layout_(layout),
       rules_(std::move(rules)),
       changes_(changes),
-      profile_(profile),
+      kind_(std::move(kind)),
       ended_(std::move(ended)) {}
 
 BranchSession::~BranchSession() { End(); }
 
 Result<std::shared_ptr<BranchSession::Served>> BranchSession::Start() const {
-  AGENTFS_ASSIGN(const std::string point, MakeSessionPoint(layout_, profile_));
+  AGENTFS_ASSIGN(const std::string point, MakeSessionPoint(layout_, kind_.name));
   fuse::MountSource source;
   source.volume = &volume_;
   source.rules = rules_;
+  if (!kind_.hidden.empty()) source.hidden = std::make_shared<HiddenPaths>(kind_.hidden);
   source.branch_opened = [this](const std::string& name, std::shared_ptr<FileSystem> view) {
     return std::static_pointer_cast<void>(changes_.WatchBranch(name, std::move(view)));
   };
   fuse::ServeOptions options;
   options.mount_point = point;
-  options.profile = profile_;
+  options.profile = kind_.profile;
   options.mount.source = layout_.root;
   // Root's command may become other users; nobody else can get to the mount point.
   options.mount.allow_other = ::geteuid() == 0;

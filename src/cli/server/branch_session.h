@@ -21,9 +21,16 @@
 
 namespace agentfs::cli {
 
+// What tells the sessions of a workspace apart.
+struct SessionKind {
+  std::string name;  // in the mount point's; empty for the plain one
+  fuse::Profile profile = fuse::Profile::kDefault;
+  std::vector<std::string> hidden = {};  // paths of the views that none of its branches shows
+};
+
 // Where a workspace's session is mounted: a directory of this user's alone, outside of the base, so
 // that who walks the base does not meet all branches. Made if it is missing.
-Result<std::string> MakeSessionPoint(const Layout& layout, fuse::Profile profile);
+Result<std::string> MakeSessionPoint(const Layout& layout, const std::string& name);
 
 // Where that may be: for nobody to look into who is to see less than all branches.
 std::vector<std::string> SessionPlaces();
@@ -38,7 +45,7 @@ class BranchSession {
 
   // `ended` is called by a thread of its own when the last user has gone.
   BranchSession(Volume& volume, const Layout& layout, std::shared_ptr<const RulesInForce> rules,
-                control::ChangeEvents& changes, fuse::Profile profile, std::function<void()> ended);
+                control::ChangeEvents& changes, SessionKind kind, std::function<void()> ended);
   ~BranchSession();  // users get errors
   // Before it is first asked for.
   void SetControl(fuse::ControlHandler control) { control_ = std::move(control); }
@@ -77,7 +84,7 @@ class BranchSession {
   const Layout& layout_;
   const std::shared_ptr<const RulesInForce> rules_;
   control::ChangeEvents& changes_;
-  const fuse::Profile profile_;
+  const SessionKind kind_;
   const std::function<void()> ended_;
   fuse::ControlHandler control_;
   mutable absl::Mutex mu_;  // held while it is mounted

@@ -9,6 +9,7 @@
 #include <chrono>
 #include <filesystem>
 #include <future>
+#include <set>
 #include <thread>
 
 #include "agentfs/exec_log.h"
@@ -19,6 +20,7 @@
 #include "sys/own_namespace.h"
 #include "sys/path_users.h"
 #include "sys/shared_mappings.h"
+#include "vfs/outside.h"
 
 namespace agentfs::cli {
 namespace {
@@ -168,7 +170,7 @@ Result<MountState> LiveMounts::Mount(const MountRequest& asked) {
   return StateOf(request, *live->mount);
 }
 
-Result<std::string> LiveMounts::SessionRoot() { return RootOf(session_); }
+Result<std::string> LiveMounts::SessionRoot() { return RootOf(sessions_.plain()); }
 
 Result<std::string> LiveMounts::RootOf(BranchSession& session) {
   absl::MutexLock changing(&change_mu_);
@@ -179,10 +181,32 @@ Result<std::string> LiveMounts::RootOf(BranchSession& session) {
   return root;
 }
 
+bool LiveMounts::Release(std::string_view branch) {
+  const std::vector<BranchSession*> sessions = sessions_.All();
+  return std::all_of(sessions.begin(), sessions.end(),
+                     [&](BranchSession* each) { return each->Release(branch); });
+}
+
+void LiveMounts::Forget(std::string_view branch, const std::vector<Touched::Name>& names) {
+  for (const LivePtr& live : Snapshot()) {
+    if (live->request.branch == branch) live->mount->Forget(branch, names);
+  }
+  for (BranchSession* each : sessions_.All()) {
+    for (const auto& session : each->All()) session->Forget(branch, names);
+  }
+}
+
+std::vector<control::BoundProcess> LiveMounts::Bound() const {
+  for (const BranchSession* session : sessions_.All()) {
+    if (!session->empty()) return session->ListBound();
+  }
+  return {};
+}
+
 Result<control::BindState> LiveMounts::Bind(const control::BindRequest& request) {
   absl::MutexLock changing(&change_mu_);
   had_bound_ = true;
-  auto bound = session_.Bind(request);
+  auto bound = sessions_.plain().Bind(request);
   Record();
   return bound;
 }
@@ -241,12 +265,13 @@ Result<void> LiveMounts::UnmountSession(BranchSession& session, UnmountForce for
 
 bool LiveMounts::EndUnusedSession() {
   absl::MutexLock changing(&change_mu_);
-  for (BranchSession* session : Sessions()) session->DropEnded();
-  if (session_.empty() && audited_.empty()) return true;
+  const std::vector<BranchSession*> sessions = sessions_.All();
+  for (BranchSession* session : sessions) session->DropEnded();
+  if (std::all_of(sessions.begin(), sessions.end(), [](auto* each) { return each->empty(); })) {
+    return true;
+  }
   if (Bound().empty()) {
-    for (BranchSession* session : Sessions()) {
-      (void)session->Detach(fuse::UnmountMode::kPlain).ok();
-    }
+    for (BranchSession* session : sessions) (void)session->Detach(fuse::UnmountMode::kPlain).ok();
     Record();
   }
   return false;
@@ -254,7 +279,7 @@ bool LiveMounts::EndUnusedSession() {
 
 Result<void> LiveMounts::Unmount(std::string_view point, UnmountForce force) {
   absl::MutexLock changing(&change_mu_);
-  for (BranchSession* session : Sessions()) {
+  for (BranchSession* session : sessions_.All()) {
     if (!point.empty() && point == session->point()) return UnmountSession(*session, force);
   }
   AGENTFS_ASSIGN(LivePtr live, Find(point));
@@ -272,7 +297,7 @@ void LiveMounts::Forget(const LivePtr& live) {
 void LiveMounts::Record() {
   std::vector<std::string> points;
   for (const LivePtr& live : Snapshot()) points.push_back(live->request.point);
-  for (BranchSession* session : Sessions()) {
+  for (BranchSession* session : sessions_.All()) {
     if (std::string point = session->point(); !point.empty()) points.push_back(point);
   }
   auto saved = SaveMountRecord(layout_, points);
@@ -282,12 +307,12 @@ void LiveMounts::Record() {
 std::vector<MountState> LiveMounts::List() {
   std::vector<MountState> states;
   for (const LivePtr& live : Snapshot()) states.push_back(StateOf(live->request, *live->mount));
-  for (BranchSession* each : Sessions()) {
+  for (BranchSession* each : sessions_.All()) {
     const auto session = each->Mounted();
     if (!session) continue;
     MountRequest request;
     request.point = session->options().mount_point;
-    if (each == &audited_) request.profile = "audited";
+    if (session->options().profile == fuse::Profile::kAudited) request.profile = "audited";
     states.push_back(StateOf(request, *session));
   }
   return states;
@@ -305,9 +330,33 @@ Result<std::string> LiveMounts::BeginRun(const control::RunRequest& request) {
   if (!IsInOwnNamespace()) AGENTFS_TRY(CheckSameNamespace(request.pid));
   AGENTFS_ASSIGN(auto view, volume_.OpenBranch(request.branch));
   const AuditLevel level = request.audit.value_or(volume_.GetAuditLevel());
-  AGENTFS_ASSIGN(std::string root, RootOf(level == AuditLevel::kAll ? audited_ : session_));
-  runs_.Add(request, std::move(view));
+  const auto profile =
+      level == AuditLevel::kAll ? fuse::Profile::kAudited : fuse::Profile::kDefault;
+  runs_.Add(request, std::move(view));  // before its session is looked for: it is in use from here
+  auto root = RootOf(sessions_.Get(profile, HiddenInViews(request)));
+  if (!root.ok()) EndRun(request.connection);
   return root;
+}
+
+// As the views have them.
+std::vector<std::string> LiveMounts::HiddenInViews(const control::RunRequest& request) const {
+  std::set<std::string> paths;
+  const std::string top = layout_.base == "/" ? "/" : layout_.base + "/";
+  for (const std::string& path : request.hidden) {
+    paths.insert(path.starts_with(top) ? path.substr(top.size() - 1)
+                                       : std::string(kHostPrefix) + path);
+  }
+  return {paths.begin(), paths.end()};
+}
+
+void LiveMounts::DetachHiding() {
+  if (sessions_.HidingOther({}).empty()) return;
+  absl::MutexLock changing(&change_mu_);
+  std::vector<std::vector<std::string>> wanted;
+  for (const control::RunRequest& run : runs_.List()) wanted.push_back(HiddenInViews(run));
+  const std::vector<BranchSession*> others = sessions_.HidingOther(wanted);
+  for (BranchSession* session : others) (void)session->Detach(fuse::UnmountMode::kPlain).ok();
+  if (!others.empty()) Record();
 }
 
 void LiveMounts::NoteExec(uint64_t connection, uint64_t exec, AuditLevel level) {
@@ -317,6 +366,7 @@ void LiveMounts::NoteExec(uint64_t connection, uint64_t exec, AuditLevel level) 
 
 void LiveMounts::EndRun(uint64_t connection) {
   for (uint64_t exec : runs_.EndHeldBy(connection)) processes_.EndExec(exec);
+  DetachHiding();
 }
 
 // One that has not told its end was killed.
@@ -325,6 +375,7 @@ void LiveMounts::LoseRun(uint64_t connection) {
     processes_.EndExec(exec);
     (void)EndExec(volume_, exec, {.status = kExecLost});
   }
+  DetachHiding();
 }
 
 Result<void> LiveMounts::FlushPages(std::string_view branch) {
@@ -335,7 +386,7 @@ Result<void> LiveMounts::FlushPages(std::string_view branch) {
   }
   // Pages of a branch that no process is in any more have been written.
   if (!had_bound_ && !runs_.IsIn(branch)) return Ok();
-  for (BranchSession* each : Sessions()) {
+  for (BranchSession* each : sessions_.All()) {
     const auto session = each->Mounted();
     if (session && session->Knows(branch)) AGENTFS_TRY(SyncMount(each->point()));
   }
@@ -348,7 +399,7 @@ void LiveMounts::BranchReplaced(std::string_view branch) {
     live->mount->InvalidateAll();
     live->mount->FlushInvalidations();
   }
-  for (BranchSession* each : Sessions()) {
+  for (BranchSession* each : sessions_.All()) {
     for (const auto& session : each->All()) {
       if (!session->Knows(branch)) continue;
       session->InvalidateAll();
@@ -361,7 +412,7 @@ Result<void> LiveMounts::RefreshPermissions() {
   AGENTFS_ASSIGN(const bool other, permissions_.Refresh());
   if (!other) return Ok();
   for (const LivePtr& live : Snapshot()) live->mount->InvalidateAll();
-  for (BranchSession* sessions : Sessions()) {
+  for (BranchSession* sessions : sessions_.All()) {
     for (const auto& session : sessions->All()) session->InvalidateAll();
   }
   FlushInvalidations();
@@ -374,7 +425,7 @@ void LiveMounts::Settle() {
 
 void LiveMounts::FlushInvalidations() {
   for (const LivePtr& live : Snapshot()) live->mount->FlushInvalidations();
-  for (BranchSession* each : Sessions()) {
+  for (BranchSession* each : sessions_.All()) {
     for (const auto& session : each->All()) session->FlushInvalidations();
   }
 }
@@ -402,7 +453,8 @@ void LiveMounts::EndAll() {
     if (!ended.ok()) fmt::print(stderr, "{}\n", ended.error().message());
     Forget(live);
   }
-  for (BranchSession* session : Sessions()) (void)UnmountSession(*session, UnmountForce::kYes).ok();
+  for (BranchSession* session : sessions_.All())
+    (void)UnmountSession(*session, UnmountForce::kYes).ok();
 }
 
 }  // namespace agentfs::cli

@@ -3,7 +3,6 @@
 // The mounts of a server.
 #pragma once
 
-#include <array>
 #include <atomic>
 #include <functional>
 #include <memory>
@@ -18,8 +17,8 @@
 #include "adapters/fuse/mount.h"
 #include "agentfs/volume.h"
 #include "cli/permissions.h"
-#include "cli/server/branch_session.h"
 #include "cli/server/live_runs.h"
+#include "cli/server/session_set.h"
 #include "sys/process_tracker.h"
 #include "workspace/workspace.h"
 
@@ -37,13 +36,14 @@ class LiveMounts final : public control::MountHost {
         layout_(layout),
         permissions_(permissions),
         changes_(changes),
-        session_(volume, layout, permissions.rules(), changes, fuse::Profile::kDefault, changed),
-        audited_(volume, layout, permissions.rules(), changes, fuse::Profile::kAudited, changed) {}
+        sessions_([this, told = std::move(changed)](SessionKind kind) {
+          return std::make_unique<BranchSession>(volume_, layout_, permissions_.rules(), changes_,
+                                                 std::move(kind), told);
+        }) {}
 
   // What answers ioctl on the control file of mounts made from now on.
   void SetControl(fuse::ControlHandler control) {
-    session_.SetControl(control);
-    audited_.SetControl(control);
+    sessions_.SetControl(control);
     control_ = std::move(control);
   }
 
@@ -62,9 +62,8 @@ class LiveMounts final : public control::MountHost {
   Result<std::string> SessionRoot() override;
   Result<control::BindState> Bind(const control::BindRequest& request) override;
   std::vector<control::BoundProcess> ListBound() override { return Bound(); }
-  bool Release(std::string_view branch) override {
-    return session_.Release(branch) && audited_.Release(branch);
-  }
+  bool Release(std::string_view branch) override;
+  void Forget(std::string_view branch, const std::vector<Touched::Name>& names) override;
 
   // Nothing is mounted but, perhaps, the session with all branches.
   bool empty() const;
@@ -93,12 +92,12 @@ class LiveMounts final : public control::MountHost {
   std::vector<LivePtr> Snapshot() const ABSL_LOCKS_EXCLUDED(mu_);
   Result<LivePtr> Find(std::string_view point) const;
   Result<void> UnmountSession(BranchSession& session, control::UnmountForce force);
-  std::array<BranchSession*, 2> Sessions() { return {&session_, &audited_}; }
+  std::vector<std::string> HiddenInViews(const control::RunRequest& request) const;
   Result<std::string> RootOf(BranchSession& session) ABSL_LOCKS_EXCLUDED(change_mu_);
-  // Either session sees the processes of both.
-  std::vector<control::BoundProcess> Bound() const {
-    return session_.empty() ? audited_.ListBound() : session_.ListBound();
-  }
+  // Each session sees the processes of all.
+  std::vector<control::BoundProcess> Bound() const;
+  // Takes away what was hidden for runs that have ended.
+  void DetachHiding() ABSL_LOCKS_EXCLUDED(change_mu_);
   Result<void> Start(Live& live);
   // Before anything is shown: by the policies as they are now.
   Result<void> RefreshPermissions();
@@ -115,8 +114,7 @@ class LiveMounts final : public control::MountHost {
   Permissions& permissions_;
   control::ChangeEvents& changes_;
   fuse::ControlHandler control_;
-  BranchSession session_;
-  BranchSession audited_;  // the same, each open a message: for runs of whom all is recorded
+  SessionSet sessions_;  // the audited ones, each open a message: for runs of whom all is recorded
   LiveRuns runs_;
   std::atomic<bool> had_bound_ = false;  // a process that is none of the runs'
   absl::Mutex change_mu_;                // one mounts or unmounts at a time; taken before mu_

@@ -96,7 +96,7 @@ Result<void> Server::Listen() {
     Wake();
   };
   options.may_leave = [this] {
-    if (!mounts_.unused()) return false;
+    if (!mounts_.unused() || !CanSave()) return false;
     leaves_soon_ = true;
     return true;
   };
@@ -129,13 +129,18 @@ Result<void> Server::Run() {
     const bool unused = mounts_.empty() && socket_->connections() == 0;
     const auto until = Clock::time_point(Clock::duration(last_use_.load())) + StayFor();
     const bool over = unused && Clock::now() >= until;
-    if (over && mounts_.EndUnusedSession() && socket_->StopIfUnused()) break;
+    if (over && CanSave() && mounts_.EndUnusedSession() && socket_->StopIfUnused()) break;
     const int patience = over ? kSessionPatienceMs : MillisecondsUntil(until);
     if (Wait(unused ? patience : kMemoryCheckMs)) break;
     mounts_.DropEnded();
     spare_memory_.GiveBack();
   }
   return Leave();
+}
+
+bool Server::CanSave() {
+  const int code = workspace_->volume().Flush(Durability::kNone).code();
+  return code != ENOSPC && code != EDQUOT;
 }
 
 Result<void> Server::Leave() {

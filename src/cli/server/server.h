@@ -46,6 +46,8 @@ class Server final : public control::ServiceHost {
   // Waits until something may have changed. True: it has been told to end.
   bool Wait(int timeout_ms);
   void Wake();
+  // Not where the disk is full: somebody may make room, and nothing is lost until then.
+  bool CanSave();
   Result<void> Leave();
   Result<std::string> AnswerInside(const fuse::ControlCaller& caller, std::string_view request);
 

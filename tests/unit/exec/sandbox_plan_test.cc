@@ -13,6 +13,7 @@ namespace agentfs {
 namespace {
 
 using testing::Contains;
+using testing::ElementsAre;
 using testing::Not;
 using What = SandboxMount::What;
 
@@ -113,16 +114,29 @@ TEST_F(SandboxPlanTest, OfALargeDirectoryOnlyWhatAFlagHidesIsLeftOut) {
   EXPECT_EQ(At(Plan(flags), "/home/u/.ssh"), nullptr);
 }
 
-TEST_F(SandboxPlanTest, WhatIsHiddenInAViewStaysThere) {
-  entries_["/home/u"] = {{".ssh", {}}, {"ws", {}}};
-  entries_["/home/u/ws"] = {{".env", {}}};
+TEST_F(SandboxPlanTest, WhatIsHiddenInViewsIsLeftOutByThem) {
   there_["/run/s/branches/main/.env"] = PathKind::kFile;
   SandboxRules flags;
   flags.cow = {"/home/u"};
-  flags.hide = {"/home/u/.ssh", "/home/u/ws/.env"};
+  flags.hide = {"/home/u/.ssh", "/home/u/ws/.env", "/home/u/ws/none"};
+  const auto absent = FindHiddenInViews(SandboxRules(), flags, facts_);
+  EXPECT_THAT(absent, ElementsAre("/home/u/.ssh", "/home/u/ws/.env", "/home/u/ws/none"));
+  EXPECT_EQ(WhatAt(Plan(flags), "/home/u/.ssh"), What::kHidden) << "if they do not";
+  EXPECT_EQ(WhatAt(Plan(flags), "/home/u/ws/.env"), What::kHidden);
+  facts_.absent = absent;
   const SandboxPlan plan = Plan(flags);
-  EXPECT_EQ(WhatAt(plan, "/home/u/.ssh"), What::kHidden);
-  EXPECT_EQ(WhatAt(plan, "/home/u/ws/.env"), What::kHidden);
+  EXPECT_EQ(At(plan, "/home/u/.ssh"), nullptr);
+  EXPECT_EQ(At(plan, "/home/u/ws/.env"), nullptr);
+  EXPECT_FALSE(IsVisible(plan, "/home/u/.ssh/id"));
+  EXPECT_TRUE(IsVisible(plan, "/home/u/.bashrc"));
+}
+
+TEST_F(SandboxPlanTest, WhatIsAboveSomethingShownIsNotLeftOutOfViews) {
+  there_["/home/u/ws/a/b"] = there_["/home/u/real"] = PathKind::kDirectory;
+  SandboxRules flags;
+  flags.hide = {"/home/u/ws/a", "/home/u/ws/c", "/home/u/ws/c/d", "/home/u/real/x"};
+  flags.allow = {"/home/u/ws/a/b", "/home/u/real"};
+  EXPECT_THAT(FindHiddenInViews(SandboxRules(), flags, facts_), ElementsAre("/home/u/ws/c"));
 }
 
 TEST_F(SandboxPlanTest, AFlagWinsOverTheConfiguration) {

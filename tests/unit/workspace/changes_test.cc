@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
+
 #include "core_rig.h"
 
 namespace agentfs {
@@ -71,6 +73,34 @@ TEST_F(ChangesTest, FollowsRenamesOfFilesAndDirectories) {
   Get(fs->Rename("d/e", "h"));
   Get(fs->WriteFile("h/f", "changed there"));
   EXPECT_EQ(Changes(), (Lines{"R /top -> /d/moved", "R /d/e -> /h", "R /d/e/f -> /h/f content"}));
+}
+
+TEST_F(ChangesTest, AFileWithSeveralNamesHasChangedUnderEach) {
+  BaseDirectory("d");
+  BaseFile("a", "old");
+  std::filesystem::create_hard_link(base("a"), base("b"));
+  std::filesystem::create_hard_link(base("a"), base("d/c"));
+  OpenOverBase();
+  auto fs = Branch();
+  Get(fs->Unlink("b"));
+  EXPECT_EQ(Changes(), Lines{"D /b"});
+  Get(volume().CreateSnapshot("main", "one", "", Durability::kNone));
+  Get(fs->WriteFile("d/c", "new"));
+  EXPECT_EQ(Changes(), (Lines{"M /a content", "D /b", "M /d/c content"}));
+  EXPECT_EQ(Changes("one", "main"), (Lines{"M /a content", "M /d/c content"}));
+  EXPECT_EQ(Changes("main", "base"), (Lines{"M /a content", "A /b", "M /d/c content"}));
+}
+
+TEST_F(ChangesTest, TheNameThatIsLeftOfSeveralHasChanged) {
+  BaseFile("a", "old");
+  std::filesystem::create_hard_link(base("a"), base("b"));
+  OpenOverBase();
+  auto fs = Branch();
+  Get(fs->Unlink("a"));
+  Get(fs->WriteFile("b", "new"));
+  EXPECT_EQ(Changes(), (Lines{"D /a", "M /b content"}));
+  Get(fs->Rename("b", "c"));
+  EXPECT_EQ(Changes(), (Lines{"D /b", "R /a -> /c content"}));
 }
 
 TEST_F(ChangesTest, AReplacedDirectoryDiffersInWhatItHolds) {

@@ -32,6 +32,7 @@ class FakeMounts : public MountHost {
   Result<BindState> Bind(const BindRequest& request) override;
   std::vector<BoundProcess> ListBound() override { return {{8, "make", "main", "/base"}}; }
   bool Release(std::string_view branch) override;
+  void Forget(std::string_view, const std::vector<Touched::Name>&) override {}
 
   Result<std::string> BeginRun(const RunRequest& request) override;
   std::vector<RunRequest> Runs() override { return {}; }

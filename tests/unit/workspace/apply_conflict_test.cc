@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Where the base is not what the branch has seen.
+#include "apply_rig.h"
+
+namespace agentfs {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+TEST_F(ApplyTest, ListsEveryConflictAndWritesNothing) {
+  MakeBase();
+  BaseFile("replaced", "old");
+  BaseFile("vanishes", "v");
+  OpenOverBase(Backing::kSqlite);
+  ChangeBranch();
+  {
+    auto branch = Branch();
+    Get(branch->WriteFile("temporary", "new"));
+    Get(branch->Rename("temporary", "replaced"));
+    Get(branch->WriteFile("vanishes", "branch"));
+    Get(branch->WriteFile("appears", "branch"));
+  }
+  EXPECT_THAT(Conflicts(), IsEmpty());
+  NextTick();
+  BaseFile("edited", "by the person");
+  BaseFile("replaced", "by the person");
+  BaseFile("deleted", "by the person");
+  BaseFile("removed/inner/x", "by the person");
+  BaseFile("appears", "by the person");
+  ::unlink(base("vanishes").c_str());
+  EXPECT_THAT(Conflicts(), ElementsAre("/appears", "/deleted", "/edited", "/removed/inner/x",
+                                       "/replaced", "/vanishes"));
+  ApplyAll(OnConflict::kOverwrite);
+  EXPECT_EQ(ReadBase("edited"), "one\n2\n3\n4\n5\n6\n7\n8\n9\n");
+  EXPECT_FALSE(fs::exists(base("deleted")));
+  EXPECT_EQ(ReadBase("vanishes"), "branch");
+  EXPECT_THAT(Differences(), IsEmpty());
+}
+
+TEST_F(ApplyTest, WhatTheBranchHasSeenIsNoConflict) {
+  MakeBase();
+  OpenOverBase(Backing::kSqlite);
+  BaseFile("deleted", "changed before the branch looked");
+  NextTick();
+  ChangeBranch();
+  EXPECT_THAT(Conflicts(), IsEmpty());
+}
+
+TEST_F(ApplyTest, MergesTextThatBothHaveChanged) {
+  MakeBase();
+  BaseFile("saved", "1\n2\n3\n4\n5\n");
+  BaseFile("overlaps", "1\n2\n");
+  OpenOverBase(Backing::kSqlite);
+  {
+    auto branch = Branch();
+    Get(branch->WriteFile("edited", "one\n2\n3\n4\n5\n6\n7\n8\n9\n"));
+    Get(branch->WriteFile("temporary", "one\n2\n3\n4\n5\n"));
+    Get(branch->Rename("temporary", "saved"));
+    Get(branch->WriteFile("overlaps", "eins\n2\n"));
+  }
+  NextTick();
+  BaseFile("edited", "1\n2\n3\n4\n5\n6\n7\n8\nnine\n");
+  BaseFile("saved", "1\n2\n3\n4\nfive\n");
+  BaseFile("overlaps", "uno\n2\n");
+  EXPECT_THAT(Conflicts(), ElementsAre("/edited", "/overlaps", "/saved"));
+  Applier applier = Open();
+  const ApplyPlan all = PlanAll(applier, OnConflict::kMerge);
+  EXPECT_THAT(Paths(all.conflicts), ElementsAre("/overlaps"));
+  ApplyAll(OnConflict::kMerge, {"/edited", "/saved"});
+  EXPECT_EQ(ReadBase("edited"), "one\n2\n3\n4\n5\n6\n7\n8\nnine\n");
+  EXPECT_EQ(ReadBase("saved"), "one\n2\n3\n4\nfive\n");
+  EXPECT_EQ(Get(Branch()->ReadFile("edited")), "one\n2\n3\n4\n5\n6\n7\n8\nnine\n");
+  EXPECT_THAT(Differences(), ElementsAre("/overlaps"));
+}
+
+TEST_F(ApplyTest, UndoSeesWhatWasChangedAfterTheApply) {
+  MakeBase();
+  OpenOverBase(Backing::kSqlite);
+  ChangeBranch();
+  ApplyAll();
+  NextTick();
+  BaseFile("edited", "by the person");
+  BaseFile("deleted", "by the person");
+  EXPECT_THAT(Get(Open().ChangedSinceLast()), testing::UnorderedElementsAre("/edited", "/deleted"));
+}
+
+TEST_F(ApplyTest, NeverLeavesTheBaseThroughALink) {
+  BaseDirectory("d");
+  BaseFile("d/f", "base");
+  OpenOverBase(Backing::kSqlite);
+  Get(Branch()->WriteFile("d/f", "from the branch"));
+  const std::string outside = state() + "/outside";
+  fs::create_directories(outside);
+  std::ofstream(outside + "/f") << "precious";
+  fs::remove_all(base("d"));
+  fs::create_directory_symlink(outside, base("d"));
+  const Tree before = Dump(outside);
+  EXPECT_THAT(Conflicts(), testing::Not(IsEmpty()));
+  ApplyAll(OnConflict::kOverwrite);
+  EXPECT_EQ(Dump(outside), before);
+  EXPECT_EQ(ReadBase("d/f"), "from the branch");
+}
+
+TEST_F(ApplyTest, ALinkThatAppearsWhileItWritesIsRefused) {
+  BaseDirectory("d");
+  BaseFile("d/f", "base");
+  BaseFile("e", "base");
+  OpenOverBase(Backing::kSqlite);
+  {
+    auto branch = Branch();
+    Get(branch->WriteFile("d/f", "from the branch"));
+    Get(branch->WriteFile("e", "from the branch"));
+  }
+  const std::string outside = state() + "/outside";
+  fs::create_directories(outside);
+  std::ofstream(outside + "/f") << "precious";
+  Applier applier = Open();
+  const ApplyPlan plan = PlanAll(applier);
+  bool swapped = false;
+  applier.SetHook([&](size_t, size_t) {
+    if (std::exchange(swapped, true)) return;
+    fs::rename(base("d"), base("was d"));
+    fs::create_directory_symlink(outside, base("d"));
+  });
+  EXPECT_EQ(applier.Apply(plan, "main", Applier::Extent::kWhole).code(), ELOOP);
+  EXPECT_EQ(Dump(outside).size(), 2u);
+  EXPECT_THAT(Dump(outside)["f"], HasSubstr("precious"));
+  EXPECT_EQ(ReadBase("e"), "base");
+}
+
+}  // namespace
+}  // namespace agentfs

@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What older layers have of files that an apply replaces.
+#include "apply_rig.h"
+
+namespace agentfs {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+// With the parameter all content is in the database.
+class KeptTest : public ApplyTest, public testing::WithParamInterface<bool> {
+ protected:
+  void MakeLarge() {
+    options_.single_file = GetParam();
+    BaseFile("large", old_);
+    BaseFile("linked", old_);
+    fs::create_hard_link(base("linked"), base("linked too"));
+    BaseFile("removed", old_);
+    BaseFile("attributes", "as it was");
+    OpenOverBase(Backing::kSqlite);
+  }
+  void WriteInto(const std::string& path, uint64_t at, std::string_view text) {
+    auto branch = Branch();
+    Get(Get(branch->Open(path, O_RDWR))->Write(at, text));
+  }
+  void TakeSnapshot(const std::string& name, const std::string& branch = "main") {
+    Get(volume().CreateSnapshot(branch, name, "", Durability::kNone));
+  }
+  std::string With(std::string_view text) const {
+    return std::string(text) + old_.substr(text.size());
+  }
+  size_t Kept() {
+    return fs::exists(layout_.kept)
+               ? std::distance(fs::directory_iterator(layout_.kept), fs::directory_iterator())
+               : 0;
+  }
+
+  const std::string old_ = std::string(400'000, 'o');
+};
+
+TEST_P(KeptTest, SnapshotsStayWhatTheyWere) {
+  MakeLarge();
+  for (const char* path : {"large", "linked", "removed"}) WriteInto(path, 0, "first");
+  Get(Branch()->Chmod("attributes", 0600));
+  TakeSnapshot("first");
+  Get(volume().CreateBranch("other", "first"));
+  for (const char* path : {"large", "linked"}) WriteInto(path, 0, "second");
+  Get(Branch()->WriteFile("attributes", "other"));
+  Get(Branch()->Unlink("removed"));
+  TakeSnapshot("second");
+  ApplyAll();
+  EXPECT_EQ(ReadBase("linked too"), With("second"));
+  auto expect = [&] {
+    auto first = Snapshot("first"), second = Snapshot("second");
+    for (const char* path : {"large", "linked", "removed"}) {
+      EXPECT_TRUE(Get(first->ReadFile(path)) == With("first")) << path;
+      EXPECT_TRUE(Get(Branch("other")->ReadFile(path)) == With("first")) << path;
+    }
+    EXPECT_TRUE(Get(second->ReadFile("large")) == With("second"));
+    EXPECT_TRUE(Get(second->ReadFile("linked")) == With("second"));
+    EXPECT_EQ(Get(first->ReadFile("attributes")), "as it was");
+  };
+  expect();
+  Reopen();
+  expect();
+  Get(volume().CollectGarbage());
+  expect();
+  EXPECT_EQ(Kept(), 4u);
+
+  Get(Open().UndoLast());
+  EXPECT_EQ(fs::hard_link_count(base("large")), 1u);
+  EXPECT_TRUE(ReadBase("removed") == old_);
+  expect();
+  ExpectClean();
+}
+
+TEST_P(KeptTest, SnapshotsFindWhatTheApplyHasMoved) {
+  options_.single_file = GetParam();
+  BaseDirectory("old");
+  BaseDirectory("old/sub");
+  BaseFile("old/sub/deep", "deep");
+  BaseFile("old/plain", "plain");
+  BaseFile("old/mode", "mode");
+  BaseFile("single", "single");
+  OpenOverBase(Backing::kSqlite);
+  {
+    auto branch = Branch();
+    Get(branch->Rename("old", "new"));
+    Get(branch->Chmod("new/mode", 0600));
+    Get(branch->Rename("single", "new/single"));
+  }
+  TakeSnapshot("moved");
+  const Tree before = Dump(layout_.base);
+  auto expect = [&] {
+    auto moved = Snapshot("moved");
+    for (const char* path : {"sub/deep", "plain", "mode", "single"}) {
+      EXPECT_EQ(Get(moved->ReadFile("new/" + std::string(path))),
+                std::string(path).substr(std::string(path).rfind('/') + 1));
+    }
+  };
+  expect();
+  ApplyAll();
+  expect();
+  Reopen();
+  expect();
+  // It can be gone back to, and is what the base has.
+  Get(volume().Restore("main", "moved"));
+  EXPECT_THAT(Differences(), IsEmpty());
+  Get(Open().UndoLast());
+  EXPECT_EQ(Dump(layout_.base), before);
+  expect();
+  ExpectClean();
+}
+
+// Taken back, the directory is another one in the base than the branch has renamed.
+TEST_P(KeptTest, ARenamedDirectoryIsAppliedAgainAfterItWasTakenBack) {
+  BaseDirectory("d");
+  BaseDirectory("d/e");
+  BaseFile("d/e/f", "1");
+  options_.single_file = GetParam();
+  OpenOverBase(Backing::kSqlite);
+  {
+    auto branch = Branch();
+    Get(branch->Rename("d", "g"));
+    Get(branch->WriteFile("g/e/new", "2"));
+  }
+  TakeSnapshot("renamed");
+  for (int round = 0; round < 2; ++round) {
+    SCOPED_TRACE(round);
+    ApplyAll();
+    EXPECT_THAT(Differences(), IsEmpty());
+    for (const bool snapshot : {false, true}) {
+      const auto view = snapshot ? Snapshot("renamed") : Branch();
+      EXPECT_EQ(Get(view->ReadFile("g/e/f")), "1");
+      EXPECT_EQ(Get(view->ReadFile("g/e/new")), "2");
+    }
+    if (round == 0) Get(Open().UndoLast());
+    EXPECT_EQ(Get(Branch()->ReadFile("g/e/f")), "1");
+    Reopen();
+    EXPECT_EQ(Get(Branch()->ReadFile("g/e/f")), "1");
+  }
+  ExpectClean();
+}
+
+TEST_P(KeptTest, WhatNobodyNeedsIsNotKept) {
+  MakeLarge();
+  WriteInto("large", 0, "first");
+  Get(Branch()->Unlink("removed"));
+  Get(Branch()->WriteFile("attributes", "other"));
+  ApplyAll();
+  EXPECT_EQ(Kept(), 1u);
+  for (const SnapshotInfo& each : volume().ListSnapshots()) {
+    Get(volume().DeleteSnapshot(each.name));
+  }
+  Reopen();  // layers are merged where no view writes to them
+  Get(volume().CollectGarbage());
+  EXPECT_EQ(Kept(), 0u);
+  EXPECT_TRUE(Get(Branch()->ReadFile("large")) == With("first"));
+}
+
+TEST_P(KeptTest, AFileThatIsOpenStaysReadableAndWritable) {
+  MakeLarge();
+  auto branch = Branch();
+  auto file = Get(branch->Open("large", O_RDWR));
+  Get(file->Write(0, "first"));
+  ApplyAll();
+  EXPECT_TRUE(Get(file->Read(0, old_.size())) == With("first"));
+  Get(file->Write(0, "again"));
+  EXPECT_TRUE(Get(file->Read(0, old_.size())) == With("again"));
+  EXPECT_TRUE(Get(branch->ReadFile("large")) == With("again"));
+  EXPECT_THAT(Differences(), ElementsAre("/large"));
+  EXPECT_THAT(Conflicts(), IsEmpty());
+  file.reset();
+  ApplyAll();
+  EXPECT_TRUE(ReadBase("large") == With("again"));
+  EXPECT_THAT(Differences(), IsEmpty());
+  ExpectClean();
+}
+
+TEST_P(KeptTest, WhoWritesToWhatIsKeptIsNoticed) {
+  MakeLarge();
+  const int writer = ::open(base("large").c_str(), O_WRONLY | O_CLOEXEC);
+  WriteInto("large", 0, "first");
+  TakeSnapshot("first");
+  ApplyAll();
+  NextTick();
+  EXPECT_EQ(::pwrite(writer, "x", 1, 9000), 1);
+  ::close(writer);
+  EXPECT_EQ(Snapshot("first")->ReadFile("large").code(), EIO);
+}
+
+INSTANTIATE_TEST_SUITE_P(Homes, KeptTest, testing::Bool());
+
+}  // namespace
+}  // namespace agentfs
