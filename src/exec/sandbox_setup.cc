@@ -54,7 +54,7 @@ SandboxFacts FactsOf(const Workspace& workspace, const BranchPlace& place) {
   return facts;
 }
 
-std::string Expanded(const std::string& path, const std::string& home) {
+std::string FromHome(const std::string& path, const std::string& home) {
   return path == "~" || path.starts_with("~/") ? home + path.substr(1) : path;
 }
 
@@ -84,12 +84,12 @@ Result<void> CheckHasBase(const std::string& what, const Workspace& workspace) {
 SandboxRules ResolveRules(SandboxRules rules) {
   const std::string home = Home();
   for (auto* paths : {&rules.cow, &rules.allow}) {
-    for (std::string& path : *paths) path = AbsolutePath(Expanded(path, home));
+    for (std::string& path : *paths) path = AbsolutePath(FromHome(path, home));
   }
   std::vector<std::string> hidden;
   for (const std::string& path : rules.hide) {
-    hidden.push_back(AbsolutePath(Expanded(path, home)));
-    const std::string name = AbsoluteName(Expanded(path, home));
+    hidden.push_back(AbsolutePath(FromHome(path, home)));
+    const std::string name = AbsoluteName(FromHome(path, home));
     if (name != hidden.back()) hidden.push_back(name);
   }
   rules.hide = std::move(hidden);
