@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "adapters/fuse/invalidator.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace agentfs::fuse {
@@ -153,7 +154,7 @@ void Invalidator::Work() {
       from.pop_front();
       idle_ = false;
     }
-    const bool again = !Send(item) && WorthAnotherAttempt(item);
+    const bool again = !Send(item) && WorthAnotherAttempt(item) && !IsTriedAgain(item);
     if (again) again_.push_back(std::move(item));
     absl::MutexLock lock(&mu_);
     idle_ = true;
@@ -166,6 +167,16 @@ void Invalidator::Work() {
 bool Invalidator::WorthAnotherAttempt(Item& item) {
   absl::MutexLock lock(&mu_);
   return inodes_ != nullptr && inodes_->Get(item.id) != nullptr && ++item.attempts < kMaxAttempts;
+}
+
+// What is told of an inode again says all that was to be told of it.
+bool Invalidator::IsTriedAgain(const Item& item) {
+  const auto same = std::find_if(again_.begin(), again_.end(), [&](const Item& each) {
+    return each.kind == item.kind && each.id == item.id;
+  });
+  if (same == again_.end()) return false;
+  same->attempts = 0;
+  return true;
 }
 
 // What else goes wrong here the kernel no longer cares about: it has gone.

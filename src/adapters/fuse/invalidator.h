@@ -73,6 +73,7 @@ class Invalidator final : public TreeObserver {
   bool Send(const Item& item);
   void SendAll();
   bool WorthAnotherAttempt(Item& item) ABSL_LOCKS_EXCLUDED(mu_);
+  bool IsTriedAgain(const Item& item);
   bool HasWork() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) { return stopping_ || !queue_.empty(); }
 
   absl::Mutex mu_;
