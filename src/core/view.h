@@ -258,7 +258,6 @@ class View final : public FileSystem {
 
   // ---- view_attr.cc
   Result<void> CheckSetAttr(const Caller&, ViewNode& node, const AttrChange& change);
-  Result<void> CheckClearSetId(const Caller&, ViewNode& node);
   static void ApplyAttr(const Caller&, ViewNode& node, const AttrChange& change);
   // What the access list becomes by a chmod; nothing: there is none.
   Result<std::optional<Buffer>> AclAfterChmod(ViewNode& node, const AttrChange& change);

@@ -61,19 +61,7 @@ Result<void> View::CheckSetAttr(const Caller& caller, ViewNode& node, const Attr
     if (!IsOwner(caller, node)) return Error(EPERM);
     if (node.type() == S_IFLNK) return Error(EOPNOTSUPP);
   }
-  if (change.clear_set_id) AGENTFS_TRY(CheckClearSetId(caller, node));
   return CheckTimes(caller, node, change);
-}
-
-// A kernel that asks for it without saying why does so for a writer, who was let write, or for
-// chown(2) to nobody new, which is the owner's.
-Result<void> View::CheckClearSetId(const Caller& caller, ViewNode& node) {
-  if (caller.uid == 0 || caller.uid == node.uid) return Ok();
-  if (node.IsDirectory() || (node.mode & (S_ISUID | S_ISGID)) == 0) return Ok();
-  Caller asking = caller;
-  asking.checked = false;
-  if (CheckAccess(asking, node, W_OK).ok() || XattrLocked(node, kAccessAcl).ok()) return Ok();
-  return Error(EPERM);
 }
 
 // The node's fields; the size is not among them. ctime is set by the caller.

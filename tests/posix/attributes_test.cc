@@ -144,7 +144,7 @@ TEST_P(ChownTest, ClearsSetuidOfFiles) {
   EXPECT_EQ(Mode("d"), 06755u);
 }
 
-TEST_P(ChownTest, ToNobodyNewTakesSetIdBitsFromTheOwnersFilesOnly) {
+TEST_P(ChownTest, ToNobodyNewTakesSetIdBitsFromFilesOnly) {
   NEEDS_OTHERS();
   if (!native() && !mounted()) GTEST_SKIP() << "the view is not asked: kernels change nothing so";
   Value(setup().WriteFile("f", ""));
@@ -155,7 +155,8 @@ TEST_P(ChownTest, ToNobodyNewTakesSetIdBitsFromTheOwnersFilesOnly) {
   }
   {
     As as(fs(), kBob);
-    EXPECT_ERRNO(fs().Chown("f", kKeep, kKeep), EPERM);
+    // A mount is asked the same for who writes through somebody else's descriptor, and must do it.
+    if (native()) EXPECT_ERRNO(fs().Chown("f", kKeep, kKeep), EPERM);
     EXPECT_OK(fs().Chown("d", kKeep, kKeep));
     EXPECT_EQ(Mode("f"), 04755u);
     EXPECT_EQ(Mode("d"), 02777u);

@@ -5,6 +5,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/json_depth.h"
+
 namespace agentfs::mcp {
 namespace {
 
@@ -52,10 +54,14 @@ TEST(ProtocolTest, ABatchIsEachOfItsMessages) {
   EXPECT_EQ(line.messages[1].kind, Kind::kInvalid);
 }
 
-TEST(ProtocolTest, DeepNestingIsOnlyAMessage) {
-  const std::string deep = std::string(200'000, '[') + std::string(200'000, ']');
-  EXPECT_EQ(One(R"({"jsonrpc":"2.0","id":1,"method":"x","params":{"a":)" + deep + "}}").kind,
-            Kind::kRequest);
+TEST(ProtocolTest, NestingThatIsTooDeepIsNotParsed) {
+  const auto nested = [](size_t depth) {
+    const std::string deep = std::string(depth, '[') + std::string(depth, ']');
+    return One(R"({"jsonrpc":"2.0","id":1,"method":"x","params":{"a":)" + deep + "}}");
+  };
+  EXPECT_EQ(nested(kMaxJsonDepth - 2).kind, Kind::kRequest);
+  EXPECT_EQ(nested(kMaxJsonDepth - 1).code, kParseError);
+  EXPECT_EQ(nested(200'000).code, kParseError);
 }
 
 TEST(ProtocolTest, TheRevisionIsTheClientsIfItIsKnown) {
