@@ -47,8 +47,9 @@ def ends(execs):
     expect(done["signal"] == 15 and done["exit_code"] is None, f"signal: {done}")
     expect(done["state"] == "completed", f"signal: {done}")
     started = time.monotonic()
+    long = f"1234.{os.getpid()}"  # nobody else's
     done = execs.result("--timeout", "0.4", "--shell",
-                        "echo before; setsid sleep 1234 & trap '' TERM INT; sleep 1234; sleep 1",
+                        f"echo before; setsid sleep {long} & trap '' TERM INT; sleep {long}; sleep 1",
                         status=124)
     expect(done["timed_out"] and done["state"] == "timed_out" and done["signal"] == 9, f"{done}")
     expect(done["stdout"] == "before\n", f"timed out: {done}")
@@ -56,7 +57,7 @@ def ends(execs):
     for name in filter(str.isdigit, os.listdir("/proc")):
         try:
             with open(f"/proc/{name}/cmdline", "rb") as file:
-                expect(file.read() != b"sleep\0001234\0", "a process was left")
+                expect(file.read() != f"sleep\0{long}\0".encode(), "a process was left")
         except OSError:
             pass
 
