@@ -13,7 +13,7 @@ constexpr uint64_t kBurst = uint64_t{64} << 20;
 constexpr size_t kPiece = 4096;
 
 TEST(SpareMemoryTest, ReturnsWhatWasFreedOnceTheProcessGrowsNoMore) {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#ifdef AGENTFS_SANITIZED
   GTEST_SKIP() << "the sanitizers have allocators of their own";
 #endif
   SpareMemory memory;
