@@ -78,7 +78,6 @@ struct FileContent {
   static constexpr uint64_t kUnknownBatch = UINT64_MAX;
   uint64_t needed_batch = kUnknownBatch;
   bool only_first = false;  // no chunk but the first has ever had a row
-  uint8_t syncs = 0;        // while in chunks, up to kLogSyncs
   Chunk first;              // chunk 0: most files have no other
   LazyMap<Chunk> others;
   LazyMap<Span> spans;  // known ones

@@ -15,11 +15,6 @@ inline constexpr uint32_t kSingleFileChunkSize = 256 * 1024;
 inline constexpr uint32_t kMinChunkSize = 4 * 1024;
 inline constexpr uint32_t kMaxChunkSize = 4 * 1024 * 1024;
 
-// A file that was synced so often while it grew is taken for a log, and stays in rows up to this
-// size: its fsync is the commit of a row, one flush, where pages in an object are two.
-inline constexpr uint8_t kLogSyncs = 3;
-inline constexpr uint64_t kLogLimit = 8 * 1024 * 1024;
-
 inline constexpr std::string_view kChunkSizeName = "chunk_size";  // in table meta
 
 struct ContentLayout {

@@ -29,8 +29,6 @@ class FileIo {
   Result<size_t> Read(ViewNode& node, uint64_t offset, std::span<char> out);
   Result<size_t> WriteLocked(const Caller& caller, ViewNode& node, uint64_t offset,
                              std::span<const char> data);
-  // The content is being synced: who does that often writes a log.
-  static void NoteSyncLocked(ViewNode& node);
   // Copies between two large files by sharing what the host can share. False: it is not such a
   // case, and nothing was done. Takes the nodes' locks itself.
   Result<bool> CloneRange(const Caller& caller, ViewNode& source, uint64_t from, ViewNode& target,
@@ -84,8 +82,6 @@ class FileIo {
 
   // ---- file_write.cc
   bool UsesObjects(uint64_t size) const;
-  // A log, which is not too large for it (content_layout.h).
-  static bool StaysInChunks(const ViewNode& node, uint64_t size);
   Result<void> CheckGrowth(const ViewNode& node, uint64_t end, uint64_t length) const;
   Result<void> PrepareChunksLocked(ViewNode& node, uint64_t offset, uint64_t length);
   Result<void> CopyUpSmallLocked(ViewNode& node, uint64_t size);

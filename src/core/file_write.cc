@@ -24,17 +24,6 @@ bool FileIo::UsesObjects(uint64_t size) const {
          !volume_.options.single_file;
 }
 
-bool FileIo::StaysInChunks(const ViewNode& node, uint64_t size) {
-  return node.kind == ContentKind::kChunks && size <= kLogLimit && node.content() != nullptr &&
-         node.content()->syncs >= kLogSyncs;
-}
-
-void FileIo::NoteSyncLocked(ViewNode& node) {
-  if (node.kind != ContentKind::kChunks || node.content() == nullptr) return;
-  uint8_t& syncs = node.content()->syncs;
-  if (syncs < kLogSyncs) ++syncs;
-}
-
 Result<void> FileIo::CheckGrowth(const ViewNode& node, uint64_t end, uint64_t length) const {
   const Limits& limits = volume_.options.limits;
   if (end > kMaxFileSize) return Error(EFBIG);
@@ -60,8 +49,7 @@ Result<size_t> FileIo::WriteLocked(const Caller& caller, ViewNode& node, uint64_
     AGENTFS_TRY(nodes_.PrepareRecordLocked(node));
     AGENTFS_TRY(nodes_.RefreshBaseLocked(node));
     const uint64_t size = std::max(node.size, end);
-    const bool objects =
-        node.kind == ContentKind::kObject || (UsesObjects(size) && !StaysInChunks(node, size));
+    const bool objects = node.kind == ContentKind::kObject || UsesObjects(size);
     if (objects) {
       AGENTFS_TRY(WritePagesLocked(node, offset, data));
     } else {

@@ -199,14 +199,9 @@ void View::SettleHostWriters() {
   for (const auto& writer : writers) writer->Settle();
 }
 
-Result<void> View::Sync(Node& base_node) {
+Result<void> View::Sync(Node&) {
   // No operation is held: a restore need not wait for the disk.
   if (nodes_.read_only()) return Ok();
-  ViewNode& node = AsViewNode(base_node);
-  {
-    absl::MutexLock lock(&node.mu);
-    FileIo::NoteSyncLocked(node);
-  }
   return nodes_.journal().Flush(Durability::kSynced);
 }
 

@@ -172,42 +172,6 @@ TEST_P(PowerCutTest, WhatIsOverwrittenInPlaceIsSyncedByItsObjectAlone) {
   EXPECT_TRUE(found == content);
 }
 
-// One flush for a log that grows, too: its rows are its content.
-TEST_P(PowerCutTest, ALogIsSyncedByItsRowsAlone) {
-  Workspace workspace(GetParam());
-  const std::string image = workspace.state_directory() + "-image";
-  std::string content;
-  {
-    Disk disk(workspace.state_directory());
-    auto volume =
-        OpenVolume(GetParam(), workspace.state_directory(), workspace.base_directory(), 60'000)
-            .value();
-    auto fs = volume->OpenBranch("main").value();
-    const Found file = fs->Create(Caller(), *fs->Root(), "log", 0644).value();
-    while (content.size() < 300'000) {
-      const std::string bytes(9000, static_cast<char>('a' + content.size() % 26));
-      ASSERT_TRUE(fs->Write(Caller(), *file.node, content.size(), bytes).ok());
-      ASSERT_TRUE(fs->SyncData(*file.node).ok());
-      content += bytes;
-    }
-    EXPECT_EQ(disk.Syncs("/objects/"), 0u);
-    std::mt19937_64 random(0);
-    disk.Cut(image, Disk::Unsynced::kLost, random);
-    // Larger than a log may be: pages, of what is there too.
-    const std::string much(9 << 20, 'm');
-    ASSERT_TRUE(fs->Write(Caller(), *file.node, content.size(), much).ok());
-    std::string found(content.size(), '\0');
-    EXPECT_EQ(fs->Read(*file.node, 0, found).value(), found.size());
-    EXPECT_TRUE(found == content);
-  }
-  auto left = OpenVolume(GetParam(), image, workspace.base_directory(), 5).value();
-  auto fs = left->OpenBranch("main").value();
-  const Found file = fs->Lookup(Caller(), *fs->Root(), "log").value();
-  std::string found(content.size() + 1, '\0');
-  found.resize(fs->Read(*file.node, 0, found).value());
-  EXPECT_TRUE(found == content);
-}
-
 INSTANTIATE_TEST_SUITE_P(Setups, PowerCutTest, testing::ValuesIn(AllSetups()),
                          [](const auto& info) { return NameOf(info.param); });
 
