@@ -38,7 +38,7 @@ def run(scratch, program):
     workspace.lower = below.mount_point
     workspace.init()
     workspace.mount()
-    root, server = workspace.mount_point, below.server()
+    root, server, user = workspace.mount_point, below.server(), workspace.server()
     os.mkdir(f"{root}/mine")
     fault.write(f"{root}/mine/own", "own", sync=True)
 
@@ -67,9 +67,11 @@ print('done')
     for n, reader in enumerate(readers):
         size = reader.rest()
         fault.expect(size == str(len(f"{n}") * 100_000), f"f{n} has {size} bytes")
-    for each in (workspace, below):
-        each.unmount()
-        each.check()
+    workspace.unmount()
+    workspace.check()
+    fault.await_true(lambda: not fault.is_alive(user), "the end of who uses the base")
+    below.unmount()
+    below.check()
 
 
 def is_waiting(pid):
