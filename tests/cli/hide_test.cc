@@ -12,7 +12,18 @@ using testing::EndsWith;
 using testing::HasSubstr;
 using testing::Not;
 
-class HideCliTest : public RunCliTest {};
+class HideCliTest : public RunCliTest {
+ protected:
+  static size_t OpenDevices(pid_t pid) {
+    size_t devices = 0;
+    const std::filesystem::path all = "/proc/" + std::to_string(pid) + "/fd";
+    for (const auto& each : std::filesystem::directory_iterator(all)) {
+      std::error_code gone;
+      devices += std::filesystem::read_symlink(each.path(), gone) == "/dev/fuse" ? 1 : 0;
+    }
+    return devices;
+  }
+};
 
 TEST_F(HideCliTest, HiddenPathsOfViewsAreAbsent) {
   MakeHome("secret/key", "private");
@@ -48,6 +59,14 @@ TEST_F(HideCliTest, WhoHidesSomethingWorksInTheSameBranch) {
   EXPECT_EQ(Do({"fs", "cat", "/listed"}).out, "f\ngo\ngot\nlisted\nsrc\n");
   EXPECT_EQ(Do({"fs", "cat", "/other-got"}).out, "3\n");
   EXPECT_THAT(Do({"fs", "cat", "/other-listed"}).out, HasSubstr("README\n"));
+}
+
+TEST_F(HideCliTest, WhatHidSomethingGoesWithItsLastRun) {
+  Mount();  // so that the server stays
+  const size_t before = OpenDevices(ServerPid());
+  EXPECT_EQ(Shell("ls", {"--hide", "README"}).out, "src\n");
+  for (int i = 0; i < 1000 && OpenDevices(ServerPid()) > before; ++i) ::usleep(10'000);
+  EXPECT_LE(OpenDevices(ServerPid()), before);
 }
 
 // What of the machine that is read-only, and nobody needs, stands for a directory of the host here:

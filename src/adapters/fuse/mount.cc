@@ -74,7 +74,10 @@ class MountImpl final : public Mount {
     absl::MutexLock lock(&mu_);
     return point_.IsMounted();
   }
-  void WaitUntilEnded() override { transport_->Wait(); }
+  void WaitUntilEnded() override {
+    transport_->Wait();
+    invalidator_.Cease();
+  }
   void Stop() override { transport_->Stop(); }
   bool Knows(std::string_view branch) override { return !forest_.FindBranch(branch).empty(); }
   bool Release(std::string_view branch) override;

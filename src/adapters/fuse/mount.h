@@ -101,7 +101,7 @@ class Mount {
   virtual Result<void> Unmount(UnmountMode mode) = 0;
   // Whether the kernel still has it.
   virtual bool alive() const = 0;
-  // Returns when the kernel has let go of it, or Stop was called.
+  // Returns when the kernel has let go of it, or Stop was called. Nobody is told of changes then.
   virtual void WaitUntilEnded() = 0;
   // Serves no longer; whoever still uses it gets errors when the Mount is destroyed.
   virtual void Stop() = 0;

@@ -169,7 +169,9 @@ std::vector<BranchSession::ServedPtr> BranchSession::All() const {
   std::vector<ServedPtr> all;
   absl::MutexLock lock(&mu_);
   if (mounted_) all.push_back({mounted_, &mounted_->mount()});
-  for (const auto& served : detached_) all.push_back({served, &served->mount()});
+  for (const auto& served : detached_) {
+    if (!served->ended()) all.push_back({served, &served->mount()});
+  }
   return all;
 }
 
@@ -186,15 +188,11 @@ Result<void> BranchSession::Detach(fuse::UnmountMode mode) {
   return Ok();
 }
 
+// Under the lock, so that nobody mounts at the directory that goes with the last of them.
 void BranchSession::DropEnded() {
-  std::vector<std::shared_ptr<Served>> ended;
   absl::MutexLock lock(&mu_);
-  if (mounted_ && mounted_->ended()) ended.push_back(std::move(mounted_));
-  std::erase_if(detached_, [&](const std::shared_ptr<Served>& served) {
-    if (!served->ended()) return false;
-    ended.push_back(served);
-    return true;
-  });
+  if (mounted_ && mounted_->ended()) mounted_.reset();
+  std::erase_if(detached_, [](const auto& served) { return served->ended(); });
 }
 
 void BranchSession::End() {

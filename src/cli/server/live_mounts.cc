@@ -436,6 +436,7 @@ void LiveMounts::DropEnded() {
     if (live->mount->alive()) continue;
     Forget(live);
   }
+  for (BranchSession* session : sessions_.All()) session->DropEnded();
 }
 
 void LiveMounts::EndHeldBy(uint64_t connection) {

@@ -75,7 +75,7 @@ class LiveMounts final : public control::MountHost {
   bool had_runs() const { return runs_.used(); }
   // Whether there has ever been one.
   bool used() const;
-  // Lets go of those that somebody else has unmounted.
+  // Lets go of those that somebody else has unmounted, and of sessions whose last user has gone.
   void DropEnded();
   // Unmounts, by force if need be, what the connection was to hold; or everything.
   void EndHeldBy(uint64_t connection);
