@@ -16,30 +16,28 @@ bool IsHere(std::string_view name) { return name == "." || name == ".."; }
 
 // ---- the questions
 
-std::optional<std::string> GuardedFs::PathIn(Node& directory, std::string_view name) {
-  Result<std::string> path = inner().PathOf(directory);
+std::optional<std::string> GuardedFs::PathIn(Node& directory, std::string_view name) const {
+  const Result<std::string> path = PathBelow(directory, name);
   if (!path.ok()) return std::nullopt;
-  if (*path != "/") *path += '/';
-  *path += name;
   return std::string(KnownPath(*path));  // outside of the workspace it is the host's own
 }
 
-std::optional<std::string> GuardedFs::PathNow(Node& node) {
+std::optional<std::string> GuardedFs::PathNow(Node& node) const {
   if (node.id() == inner().Root()->id()) return "/";
   Result<Named> named = inner().NameOf(node);
   if (!named.ok()) return std::nullopt;
   return PathIn(*named->parent, named->name);
 }
 
-Result<void> GuardedFs::CheckName(Node& parent, std::string_view name, PathAccess access) {
+Result<void> GuardedFs::CheckChanged(Node& parent, std::string_view name) const {
   const auto rules = rules_->Get();
   if (!rules) return Ok();
   const auto path = PathIn(parent, name);
-  if (!path || rules->Allows(*path, access)) return Ok();
+  if (!path || rules->Allows(*path, PathAccess::kWrite)) return Ok();
   return Error(EACCES);
 }
 
-Result<void> GuardedFs::CheckNode(Node& node, PathAccess access) {
+Result<void> GuardedFs::CheckNode(Node& node, PathAccess access) const {
   const auto rules = rules_->Get();
   if (!rules) return Ok();
   const auto path = PathNow(node);
@@ -69,30 +67,6 @@ Result<Found> GuardedFs::Lookup(const Caller& caller, Node& parent, std::string_
   return found;
 }
 
-Result<Found> GuardedFs::Create(const Caller& caller, Node& parent, std::string_view name,
-                                uint32_t mode) {
-  AGENTFS_TRY(CheckName(parent, name, PathAccess::kWrite));
-  return inner().Create(caller, parent, name, mode);
-}
-
-Result<Found> GuardedFs::MakeDirectory(const Caller& caller, Node& parent, std::string_view name,
-                                       uint32_t mode) {
-  AGENTFS_TRY(CheckName(parent, name, PathAccess::kWrite));
-  return inner().MakeDirectory(caller, parent, name, mode);
-}
-
-Result<Found> GuardedFs::MakeNode(const Caller& caller, Node& parent, std::string_view name,
-                                  uint32_t mode, uint64_t rdev) {
-  AGENTFS_TRY(CheckName(parent, name, PathAccess::kWrite));
-  return inner().MakeNode(caller, parent, name, mode, rdev);
-}
-
-Result<Found> GuardedFs::MakeSymlink(const Caller& caller, Node& parent, std::string_view name,
-                                     std::string_view target) {
-  AGENTFS_TRY(CheckName(parent, name, PathAccess::kWrite));
-  return inner().MakeSymlink(caller, parent, name, target);
-}
-
 Result<Found> GuardedFs::CreateUnnamed(const Caller& caller, Node& parent, uint32_t mode) {
   AGENTFS_TRY(CheckNode(parent, PathAccess::kWrite));
   return inner().CreateUnnamed(caller, parent, mode);
@@ -102,23 +76,12 @@ Result<Found> GuardedFs::CreateUnnamed(const Caller& caller, Node& parent, uint3
 Result<Attr> GuardedFs::Link(const Caller& caller, Node& node, Node& parent,
                              std::string_view name) {
   AGENTFS_TRY(CheckNode(node, PathAccess::kWrite));
-  AGENTFS_TRY(CheckName(parent, name, PathAccess::kWrite));
-  return inner().Link(caller, node, parent, name);
-}
-
-Result<void> GuardedFs::Unlink(const Caller& caller, Node& parent, std::string_view name) {
-  AGENTFS_TRY(CheckName(parent, name, PathAccess::kWrite));
-  return inner().Unlink(caller, parent, name);
-}
-
-Result<void> GuardedFs::RemoveDirectory(const Caller& caller, Node& parent, std::string_view name) {
-  AGENTFS_TRY(CheckName(parent, name, PathAccess::kWrite));
-  return inner().RemoveDirectory(caller, parent, name);
+  return NameCheckingFs::Link(caller, node, parent, name);
 }
 
 // What a file is called decides about it alone; a directory takes along what is beneath it.
 Result<void> GuardedFs::CheckMove(Node& parent, std::string_view name, Node& new_parent,
-                                  std::string_view new_name) {
+                                  std::string_view new_name) const {
   const auto rules = rules_->Get();
   if (!rules) return Ok();
   const auto from = PathIn(parent, name), to = PathIn(new_parent, new_name);
@@ -130,8 +93,8 @@ Result<void> GuardedFs::CheckMove(Node& parent, std::string_view name, Node& new
 
 Result<void> GuardedFs::Rename(const Caller& caller, Node& parent, std::string_view name,
                                Node& new_parent, std::string_view new_name, RenameMode mode) {
-  AGENTFS_TRY(CheckName(parent, name, PathAccess::kWrite));
-  AGENTFS_TRY(CheckName(new_parent, new_name, PathAccess::kWrite));
+  AGENTFS_TRY(CheckChanged(parent, name));
+  AGENTFS_TRY(CheckChanged(new_parent, new_name));
   AGENTFS_TRY(CheckMove(parent, name, new_parent, new_name));
   if (mode == RenameMode::kExchange) {
     AGENTFS_TRY(CheckMove(new_parent, new_name, parent, name));

@@ -18,30 +18,20 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/synchronization/mutex.h"
-#include "vfs/forwarding_fs.h"
+#include "vfs/name_checking_fs.h"
 #include "vfs/rules_in_force.h"
 
 namespace agentfs {
 
-class GuardedFs final : public ForwardingFs {
+class GuardedFs final : public NameCheckingFs {
  public:
   GuardedFs(std::shared_ptr<FileSystem> inner, std::shared_ptr<const RulesInForce> rules)
-      : ForwardingFs(std::move(inner)), rules_(std::move(rules)) {}
+      : NameCheckingFs(std::move(inner)), rules_(std::move(rules)) {}
 
   // ---- names
   Result<Found> Lookup(const Caller& caller, Node& parent, std::string_view name) override;
-  Result<Found> Create(const Caller& caller, Node& parent, std::string_view name,
-                       uint32_t mode) override;
-  Result<Found> MakeDirectory(const Caller& caller, Node& parent, std::string_view name,
-                              uint32_t mode) override;
-  Result<Found> MakeNode(const Caller& caller, Node& parent, std::string_view name, uint32_t mode,
-                         uint64_t rdev) override;
-  Result<Found> MakeSymlink(const Caller& caller, Node& parent, std::string_view name,
-                            std::string_view target) override;
   Result<Found> CreateUnnamed(const Caller& caller, Node& parent, uint32_t mode) override;
   Result<Attr> Link(const Caller& caller, Node& node, Node& parent, std::string_view name) override;
-  Result<void> Unlink(const Caller& caller, Node& parent, std::string_view name) override;
-  Result<void> RemoveDirectory(const Caller& caller, Node& parent, std::string_view name) override;
   Result<void> Rename(const Caller& caller, Node& parent, std::string_view name, Node& new_parent,
                       std::string_view new_name, RenameMode mode) override;
   Result<std::string> ReadLink(const Caller& caller, Node& node) override;
@@ -71,12 +61,18 @@ class GuardedFs final : public ForwardingFs {
 
  private:
   // Where a name is, as the rules see it; none: nowhere any more.
-  std::optional<std::string> PathIn(Node& directory, std::string_view name);
-  std::optional<std::string> PathNow(Node& node);
-  Result<void> CheckName(Node& parent, std::string_view name, PathAccess access);
-  Result<void> CheckNode(Node& node, PathAccess access);
+  std::optional<std::string> PathIn(Node& directory, std::string_view name) const;
+  std::optional<std::string> PathNow(Node& node) const;
+  Result<void> CheckChanged(Node& parent, std::string_view name) const;
+  Result<void> CheckMade(Node& parent, std::string_view name) const override {
+    return CheckChanged(parent, name);
+  }
+  Result<void> CheckRemoved(Node& parent, std::string_view name) const override {
+    return CheckChanged(parent, name);
+  }
+  Result<void> CheckNode(Node& node, PathAccess access) const;
   Result<void> CheckMove(Node& parent, std::string_view name, Node& new_parent,
-                         std::string_view new_name);
+                         std::string_view new_name) const;
 
   void Remember(NodeId node) ABSL_LOCKS_EXCLUDED(mu_);
   bool WasDenied(NodeId node) const ABSL_LOCKS_EXCLUDED(mu_);

@@ -2,20 +2,10 @@
 #include "vfs/hiding_fs.h"
 
 namespace agentfs {
-namespace {
-
-Result<std::string> PathBelow(FileSystem& filesystem, Node& directory, std::string_view name) {
-  AGENTFS_ASSIGN(std::string path, filesystem.PathOf(directory));
-  if (path != "/") path += '/';
-  path += name;
-  return path;
-}
-
-}  // namespace
 
 bool HidingFs::Hides(Node& parent, std::string_view name) const {
   if (!hidden_->MayHide(name)) return false;
-  const Result<std::string> path = PathBelow(inner(), parent, name);
+  const Result<std::string> path = PathBelow(parent, name);
   return !path.ok() || hidden_->Hides(*path);
 }
 
@@ -30,7 +20,7 @@ Result<void> HidingFs::CheckMade(Node& parent, std::string_view name) const {
 }
 
 Result<void> HidingFs::CheckMoved(Node& parent, std::string_view name) const {
-  const Result<std::string> path = PathBelow(inner(), parent, name);
+  const Result<std::string> path = PathBelow(parent, name);
   if (path.ok() && hidden_->HidesBeneath(*path + "/")) return Error(EACCES);
   return Ok();
 }
@@ -38,45 +28,6 @@ Result<void> HidingFs::CheckMoved(Node& parent, std::string_view name) const {
 Result<Found> HidingFs::Lookup(const Caller& caller, Node& parent, std::string_view name) {
   AGENTFS_TRY(CheckFound(parent, name));
   return inner().Lookup(caller, parent, name);
-}
-
-Result<Found> HidingFs::Create(const Caller& caller, Node& parent, std::string_view name,
-                               uint32_t mode) {
-  AGENTFS_TRY(CheckMade(parent, name));
-  return inner().Create(caller, parent, name, mode);
-}
-
-Result<Found> HidingFs::MakeDirectory(const Caller& caller, Node& parent, std::string_view name,
-                                      uint32_t mode) {
-  AGENTFS_TRY(CheckMade(parent, name));
-  return inner().MakeDirectory(caller, parent, name, mode);
-}
-
-Result<Found> HidingFs::MakeNode(const Caller& caller, Node& parent, std::string_view name,
-                                 uint32_t mode, uint64_t rdev) {
-  AGENTFS_TRY(CheckMade(parent, name));
-  return inner().MakeNode(caller, parent, name, mode, rdev);
-}
-
-Result<Found> HidingFs::MakeSymlink(const Caller& caller, Node& parent, std::string_view name,
-                                    std::string_view target) {
-  AGENTFS_TRY(CheckMade(parent, name));
-  return inner().MakeSymlink(caller, parent, name, target);
-}
-
-Result<Attr> HidingFs::Link(const Caller& caller, Node& node, Node& parent, std::string_view name) {
-  AGENTFS_TRY(CheckMade(parent, name));
-  return inner().Link(caller, node, parent, name);
-}
-
-Result<void> HidingFs::Unlink(const Caller& caller, Node& parent, std::string_view name) {
-  AGENTFS_TRY(CheckFound(parent, name));
-  return inner().Unlink(caller, parent, name);
-}
-
-Result<void> HidingFs::RemoveDirectory(const Caller& caller, Node& parent, std::string_view name) {
-  AGENTFS_TRY(CheckFound(parent, name));
-  return inner().RemoveDirectory(caller, parent, name);
 }
 
 Result<void> HidingFs::Rename(const Caller& caller, Node& parent, std::string_view name,
@@ -91,7 +42,7 @@ Result<void> HidingFs::Rename(const Caller& caller, Node& parent, std::string_vi
 }
 
 Result<std::string> HidingFs::TopOf(Node& directory) const {
-  AGENTFS_ASSIGN(std::string top, PathBelow(inner(), directory, ""));
+  AGENTFS_ASSIGN(std::string top, PathBelow(directory, ""));
   if (!hidden_->HidesBeneath(top)) return std::string();
   return top;
 }

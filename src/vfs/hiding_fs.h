@@ -14,28 +14,17 @@
 #include <string_view>
 #include <utility>
 
-#include "vfs/forwarding_fs.h"
 #include "vfs/hidden_paths.h"
+#include "vfs/name_checking_fs.h"
 
 namespace agentfs {
 
-class HidingFs final : public ForwardingFs {
+class HidingFs final : public NameCheckingFs {
  public:
   HidingFs(std::shared_ptr<FileSystem> inner, std::shared_ptr<const HiddenPaths> hidden)
-      : ForwardingFs(std::move(inner)), hidden_(std::move(hidden)) {}
+      : NameCheckingFs(std::move(inner)), hidden_(std::move(hidden)) {}
 
   Result<Found> Lookup(const Caller& caller, Node& parent, std::string_view name) override;
-  Result<Found> Create(const Caller& caller, Node& parent, std::string_view name,
-                       uint32_t mode) override;
-  Result<Found> MakeDirectory(const Caller& caller, Node& parent, std::string_view name,
-                              uint32_t mode) override;
-  Result<Found> MakeNode(const Caller& caller, Node& parent, std::string_view name, uint32_t mode,
-                         uint64_t rdev) override;
-  Result<Found> MakeSymlink(const Caller& caller, Node& parent, std::string_view name,
-                            std::string_view target) override;
-  Result<Attr> Link(const Caller& caller, Node& node, Node& parent, std::string_view name) override;
-  Result<void> Unlink(const Caller& caller, Node& parent, std::string_view name) override;
-  Result<void> RemoveDirectory(const Caller& caller, Node& parent, std::string_view name) override;
   Result<void> Rename(const Caller& caller, Node& parent, std::string_view name, Node& new_parent,
                       std::string_view new_name, RenameMode mode) override;
   Result<void> ReadDirectory(const Caller& caller, Node& node, uint64_t cursor,
@@ -45,9 +34,12 @@ class HidingFs final : public ForwardingFs {
 
  private:
   bool Hides(Node& parent, std::string_view name) const;
-  // ENOENT for what is to be found, EACCES for what is to be made, where it is hidden.
+  // Where it is hidden: ENOENT for what is to be found or removed, EACCES for what is to be made.
   Result<void> CheckFound(Node& parent, std::string_view name) const;
-  Result<void> CheckMade(Node& parent, std::string_view name) const;
+  Result<void> CheckRemoved(Node& parent, std::string_view name) const override {
+    return CheckFound(parent, name);
+  }
+  Result<void> CheckMade(Node& parent, std::string_view name) const override;
   // EACCES: something hidden would get another path.
   Result<void> CheckMoved(Node& parent, std::string_view name) const;
   // The directory's path, with '/' at its end; empty: nothing is hidden in it.
