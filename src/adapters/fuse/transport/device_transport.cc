@@ -13,6 +13,8 @@
 #include <exception>
 #include <string>
 
+#include "absl/functional/function_ref.h"
+
 namespace agentfs::fuse {
 namespace {
 
@@ -39,8 +41,13 @@ Sender SenderOfRequest(std::span<const char> request) {
 
 class DeviceExchange : public Exchange {
  public:
-  DeviceExchange(int device, std::span<const char> request, std::span<char> space)
-      : device_(device), body_(request.subspan(sizeof(fuse_in_header))), space_(space) {
+  // `answering` is called before an answer leaves.
+  DeviceExchange(int device, std::span<const char> request, std::span<char> space,
+                 absl::FunctionRef<void()> answering)
+      : device_(device),
+        body_(request.subspan(sizeof(fuse_in_header))),
+        space_(space),
+        answering_(answering) {
     std::memcpy(&header_, request.data(), sizeof(header_));
   }
 
@@ -62,6 +69,7 @@ class DeviceExchange : public Exchange {
 
   void Send(int code, size_t bytes) {
     answered_ = true;
+    answering_();
     fuse_out_header header{};
     header.len = static_cast<uint32_t>(sizeof(header) + bytes);
     header.error = -code;
@@ -75,6 +83,7 @@ class DeviceExchange : public Exchange {
   int device_;
   std::span<const char> body_;
   std::span<char> space_;
+  absl::FunctionRef<void()> answering_;
   bool answered_ = false;
   bool rejected_ = false;
 };
@@ -102,7 +111,7 @@ void DeviceChannel::Serve(Handler& handler, const WorkerThreads& threads, Reader
   while (!threads.stopping() && ServeOne(handler, gate, follower, all_busy)) {
   }
   if (follower != nullptr) follower->Ended(seat_);
-  if (in_gate_) gate.Leave();
+  if (at_gate_) LeaveGate(gate);
   gate.Open();
 }
 
@@ -110,6 +119,7 @@ void DeviceChannel::Serve(Handler& handler, const WorkerThreads& threads, Reader
 bool DeviceChannel::ServeOne(Handler& handler, ReaderGate& gate, ClientFollower* follower,
                              const std::function<void()>& all_busy) {
   const std::span<char> buffer = request_.bytes().subspan(kRequestOffset);
+  Approach(gate);
   if (!in_gate_) gate.Enter();
   in_gate_ = true;
   const ssize_t got = ::read(device_, buffer.data(), buffer.size());
@@ -121,18 +131,24 @@ bool DeviceChannel::ServeOne(Handler& handler, ReaderGate& gate, ClientFollower*
   const std::span<const char> request = buffer.first(static_cast<size_t>(got));
   const bool alone = follower != nullptr && follower->Received(seat_, SenderOfRequest(request));
   if (!alone && LeaveGate(gate)) all_busy();
-  HandleOne(handler, request);
+  HandleOne(handler, gate, request);
   if (alone && !follower->Finished(seat_)) LeaveGate(gate);
   return true;
 }
 
+void DeviceChannel::Approach(ReaderGate& gate) {
+  if (!at_gate_) gate.Approach();
+  at_gate_ = true;
+}
+
 bool DeviceChannel::LeaveGate(ReaderGate& gate) {
-  in_gate_ = false;
+  at_gate_ = in_gate_ = false;
   return gate.Leave();
 }
 
-void DeviceChannel::HandleOne(Handler& handler, std::span<const char> request) {
-  DeviceExchange exchange(device_, request, answer_.bytes());
+void DeviceChannel::HandleOne(Handler& handler, ReaderGate& gate, std::span<const char> request) {
+  const auto answering = [&] { Approach(gate); };
+  DeviceExchange exchange(device_, request, answer_.bytes(), answering);
   handler.Handle(exchange);
   if (!exchange.answered()) exchange.Fail(EIO);
   requests_.fetch_add(1, std::memory_order_relaxed);
@@ -140,7 +156,7 @@ void DeviceChannel::HandleOne(Handler& handler, std::span<const char> request) {
 }
 
 Transport::Statistics DeviceChannel::statistics() const {
-  return {requests_.load(std::memory_order_relaxed), rejected_.load(std::memory_order_relaxed), 0};
+  return {requests_.load(std::memory_order_relaxed), rejected_.load(std::memory_order_relaxed)};
 }
 
 Result<std::unique_ptr<Transport>> DeviceTransport::Start(int device,
@@ -186,6 +202,7 @@ Transport::Statistics DeviceTransport::statistics() const {
     sum.rejected += one.rejected;
   }
   if (follower_ != nullptr) sum.followed = follower_->followed();
+  sum.threads = channels_.size();
   return sum;
 }
 

@@ -42,21 +42,24 @@ class DeviceChannel {
         answer_(std::move(answer)) {}
   bool ServeOne(Handler& handler, ReaderGate& gate, ClientFollower* follower,
                 const std::function<void()>& all_busy);
+  void Approach(ReaderGate& gate);
   bool LeaveGate(ReaderGate& gate);
-  void HandleOne(Handler& handler, std::span<const char> request);
+  void HandleOne(Handler& handler, ReaderGate& gate, std::span<const char> request);
 
   Fd clone_;
   int device_;
   PageBuffer request_;
   PageBuffer answer_;
   ClientFollower::Seat seat_;
-  bool in_gate_ = false;  // has not left it for the request before
+  bool at_gate_ = false;  // approaches it, or is in
+  bool in_gate_ = false;
   std::atomic<uint64_t> requests_ = 0;
   std::atomic<uint64_t> rejected_ = 0;
 };
 
 // Several threads, each with a channel; each handles what it has read before it reads again. When
 // all do, another is started, up to kMostThreads: requests that wait for a slow disk stall nobody.
+// One that has answered does not count, even if it has no processor yet to read again.
 class DeviceTransport : public Transport {
  public:
   static constexpr size_t kMostThreads = 64;  // fewer where the process may open few files

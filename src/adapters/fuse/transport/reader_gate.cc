@@ -4,7 +4,7 @@
 namespace agentfs::fuse {
 
 void ReaderGate::Enter() {
-  if (readers_.fetch_add(1) < most_.load(std::memory_order_relaxed)) return;
+  if (readers_.load() <= most_.load(std::memory_order_relaxed)) return;
   absl::MutexLock lock(&mu_);
   if (open_) return;
   ++waiting_;

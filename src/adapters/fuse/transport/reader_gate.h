@@ -14,13 +14,15 @@ namespace agentfs::fuse {
 // that gets one colder. Therefore only a few wait there, and the rest here; but as soon as none
 // waits there because all are handling requests, one of the rest goes.
 //
-// A thread calls Enter before it reads and Leave when it has read. While nobody has to wait here
-// that is two atomic additions.
+// A thread calls Approach before it answers, Enter before it reads and Leave when it has read.
+// While nobody has to wait here that is two atomic additions.
 class ReaderGate {
  public:
   static constexpr int kMostReaders = 3;
 
-  // Waits while enough others read.
+  // The thread is about to read: whom it answers may send the next request before it gets to.
+  void Approach() { readers_.fetch_add(1); }
+  // After Approach. Waits while enough others read.
   void Enter() ABSL_LOCKS_EXCLUDED(mu_);
   // True: nobody reads or is about to, all are handling requests.
   bool Leave() ABSL_LOCKS_EXCLUDED(mu_);

@@ -28,6 +28,7 @@ class Transport {
     // io_uring the kernel does not tell.
     uint64_t rejected = 0;
     uint64_t followed = 0;  // requests that were served next to their client (client_follower.h)
+    size_t threads = 0;     // of the device: there are more when all handle requests
   };
 
   virtual ~Transport() = default;  // stops it, as Stop does

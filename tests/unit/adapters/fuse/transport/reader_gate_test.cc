@@ -12,14 +12,19 @@ namespace {
 
 constexpr int kMost = ReaderGate::kMostReaders;
 
+void Enter(ReaderGate& gate) {
+  gate.Approach();
+  gate.Enter();
+}
+
 TEST(ReaderGateTest, AFewReadAndOneOfTheRestGoesWhenNoneDoes) {
   ReaderGate gate;
-  for (int i = 0; i < kMost; ++i) gate.Enter();
+  for (int i = 0; i < kMost; ++i) Enter(gate);
   std::atomic<int> entered = 0;
   std::vector<std::thread> rest;
   for (int i = 0; i < 2; ++i) {
     rest.emplace_back([&] {
-      gate.Enter();
+      Enter(gate);
       entered.fetch_add(1);
     });
   }
@@ -45,10 +50,10 @@ TEST(ReaderGateTest, SomebodyAlwaysReadsWhileThreadsAreLeft) {
     for (int i = 0; i < kThreads; ++i) {
       threads.emplace_back([&, i] {
         for (int turn = 0; turn < i; ++turn) {
-          gate.Enter();
+          Enter(gate);
           gate.Leave();
         }
-        gate.Enter();
+        Enter(gate);
         gate.Leave();
         blocked.fetch_add(1);  // and never enters again
       });
@@ -58,13 +63,22 @@ TEST(ReaderGateTest, SomebodyAlwaysReadsWhileThreadsAreLeft) {
   }
 }
 
+TEST(ReaderGateTest, WhoApproachesIsNotBusy) {
+  ReaderGate gate;
+  Enter(gate);
+  gate.Approach();  // another
+  EXPECT_FALSE(gate.Leave());
+  gate.Enter();
+  EXPECT_TRUE(gate.Leave());
+}
+
 TEST(ReaderGateTest, WhileItIsNarrowOneReadsAndOneOfTheRestGoesWhenItIsWideAgain) {
   ReaderGate gate;
-  gate.Enter();
+  Enter(gate);
   gate.Narrow();
   std::atomic<bool> entered = false;
   std::thread other([&] {
-    gate.Enter();
+    Enter(gate);
     entered = true;
   });
   while (gate.waiting() < 1) std::this_thread::yield();

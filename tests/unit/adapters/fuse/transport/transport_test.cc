@@ -4,6 +4,7 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sched.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -137,6 +138,32 @@ TEST_P(TransportTest, BlockedRequestsStallNobody) {
   for (int i = 0; i < 100; ++i) EXPECT_EQ(ReadWhole(served_->Path("quick")).value(), "quick");
   handler.Open();
   for (std::thread& thread : blocked) thread.join();
+}
+
+// On one processor a client that was answered sends its next request before the thread that has
+// answered can read it.
+TEST_P(TransportTest, ALoneClientNeedsNoMoreThreads) {
+  if (GetParam() != Way::kDevice) GTEST_SKIP() << "only the device's threads become more";
+  Make().Put("file", "content");
+  cpu_set_t usual, one;
+  ASSERT_EQ(::sched_getaffinity(0, sizeof usual, &usual), 0);
+  CPU_ZERO(&one);
+  for (size_t i = 0; CPU_COUNT(&one) == 0; ++i) {
+    if (CPU_ISSET(i, &usual)) CPU_SET(i, &one);
+  }
+  ASSERT_EQ(::sched_setaffinity(0, sizeof one, &one), 0);  // and with it the threads that it starts
+  ServedOptions options;
+  options.transport.following = Following::kNever;
+  Serve(options);
+  const size_t before = served_->transport().statistics().threads;
+  struct statx attributes;
+  for (int i = 0; i < 2000; ++i) {
+    EXPECT_EQ(::statx(AT_FDCWD, served_->Path("file").c_str(), AT_STATX_FORCE_SYNC, STATX_SIZE,
+                      &attributes),
+              0);
+  }
+  EXPECT_EQ(served_->transport().statistics().threads, before);
+  ASSERT_EQ(::sched_setaffinity(0, sizeof usual, &usual), 0);
 }
 
 TEST_P(TransportTest, ForgottenNodesAreReported) {
