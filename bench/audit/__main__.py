@@ -15,6 +15,7 @@ usage: bench/audit AGENTFS [--files 10000] [--repeat 15]
 import argparse
 import os
 import shutil
+import signal
 import sqlite3
 import statistics
 import subprocess
@@ -48,26 +49,29 @@ class Target:
     """A workspace whose session is mounted because a run sleeps in it."""
 
     def __init__(self, program, scratch, name):
-        level, run_level = LEVELS[name]
+        self.level, self.run_level = LEVELS[name]
         self.name = name
         self.program = program
         self.workspace = os.path.join(scratch, name)
-        runtime = os.path.join(scratch, name + ".run")
+        self.runtime = os.path.join(scratch, name + ".run")
         os.mkdir(self.workspace)
-        os.mkdir(runtime)
-        self.env = dict(os.environ, XDG_RUNTIME_DIR=runtime)
+        os.mkdir(self.runtime)
+        self.env = dict(os.environ, XDG_RUNTIME_DIR=self.runtime)
+        self.run = None
+
+    def begin(self):
         self.call("init")
         config = os.path.join(self.workspace, ".agentfs", "config.toml")
         with open(config, encoding="utf-8") as file:
             text = file.read()
         with open(config, "w", encoding="utf-8") as file:
-            file.write(text.replace('level = "changes"', f'level = "{level}"', 1))
-        self.run = subprocess.Popen([program, "run", "--audit", run_level, "--", "sh", "-c", "echo on; read x"],
-                                    cwd=self.workspace, env=self.env, stdin=subprocess.PIPE,
+            file.write(text.replace('level = "changes"', f'level = "{self.level}"', 1))
+        self.run = subprocess.Popen([self.program, "run", "--audit", self.run_level, "--", "sh", "-c",
+                                     "echo on; read x"], cwd=self.workspace, env=self.env, stdin=subprocess.PIPE,
                                     stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
         assert self.run.stdout.readline() == b"on\n"
         self.server = server_of(self.workspace)
-        session = next(os.scandir(os.path.join(runtime, "agentfs"))).path
+        session = next(os.scandir(os.path.join(self.runtime, "agentfs"))).path
         self.root = os.path.join(session, "branches", "main")
 
     def call(self, *arguments):
@@ -105,15 +109,11 @@ class Target:
         os.close(descriptor)
 
     def end(self):
+        if self.run is None:
+            return
         self.run.kill()  # its summary of all these files nobody wants
         self.run.wait()
-        deadline = time.monotonic() + 20
-        while time.monotonic() < deadline:  # until its processes have gone too
-            if subprocess.run([self.program, "umount", "--all"], cwd=self.workspace, env=self.env, check=False,
-                              capture_output=True).returncode == 0:
-                return
-            time.sleep(0.05)
-        raise RuntimeError(f"{self.workspace} stays mounted")
+        self.call("umount", "--all", "--force")  # its processes may be there yet, and files of ours be open
 
 
 def bytes_of_rows(workspace):
@@ -153,25 +153,35 @@ def measure(targets, options):
             print(f"{work} {name}/{base}: {statistics.median(ratios):.3f} (of the least {least:.3f})")
 
 
-def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("agentfs")
-    parser.add_argument("--files", type=int, default=10000)
-    parser.add_argument("--repeat", type=int, default=15)
-    options = parser.parse_args()
-    scratch = tempfile.mkdtemp(prefix="agentfs-bench-")
-    targets = []
+def report(program, scratch, options):
+    targets = [Target(program, scratch, name) for name in LEVELS]
     try:
-        targets = [Target(os.path.abspath(options.agentfs), scratch, name) for name in LEVELS]
+        for target in targets:
+            target.begin()
         measure(targets, options)
     finally:
+        for number in (signal.SIGINT, signal.SIGTERM):  # nothing is to stay mounted
+            signal.signal(number, signal.SIG_IGN)
         for target in targets:
             target.end()
     for target in targets:
         rows, size = bytes_of_rows(target.workspace)
         if rows:
             print(f"{target.name}: {rows} rows, {size / rows:.1f} bytes each")
-    shutil.rmtree(scratch)
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("agentfs")
+    parser.add_argument("--files", type=int, default=10000)
+    parser.add_argument("--repeat", type=int, default=15)
+    options = parser.parse_args()
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    scratch = tempfile.mkdtemp(prefix="agentfs-bench-")
+    try:
+        report(os.path.abspath(options.agentfs), scratch, options)
+    finally:
+        shutil.rmtree(scratch)
 
 
 if __name__ == "__main__":

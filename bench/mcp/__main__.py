@@ -11,6 +11,7 @@ import argparse
 import json
 import os
 import shutil
+import signal
 import statistics
 import subprocess
 import tempfile
@@ -85,6 +86,7 @@ def main():
     parser.add_argument("--rounds", type=int, default=5)
     arguments = parser.parse_args()
     program = os.path.abspath(arguments.agentfs)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     scratch = tempfile.mkdtemp(prefix="agentfs-bench-")
     try:
         fill(scratch)
@@ -102,9 +104,9 @@ def main():
             print(f"{tool:26} {statistics.median(rates):8.0f} {min(rates):8.0f} {one:6.0f} us"
                   f" {together:9.0f}/s")
         client.end()
+    finally:
         subprocess.run([program, "--workspace", scratch, "umount", "--all"], check=False,
                        stderr=subprocess.DEVNULL)
-    finally:
         shutil.rmtree(scratch)
 
 

@@ -10,6 +10,7 @@ for comparison, of bubblewrap alone. The cases take turns.
 import argparse
 import os
 import shutil
+import signal
 import statistics
 import subprocess
 import tempfile
@@ -41,17 +42,19 @@ def main():
     parser.add_argument("--only", default="", help="cases whose names have this in them")
     arguments = parser.parse_args()
     program = os.path.abspath(arguments.agentfs)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     scratch = tempfile.mkdtemp(prefix="agentfs-bench-")
+    for name in ("ws", "runtime"):
+        os.mkdir(f"{scratch}/{name}", 0o700)
+    options = {"cwd": f"{scratch}/ws",
+               "env": dict(os.environ, XDG_RUNTIME_DIR=f"{scratch}/runtime")}
+
+    def end():
+        milliseconds([program, "umount", "--all"], **options)
+
     try:
-        for name in ("ws", "runtime"):
-            os.mkdir(f"{scratch}/{name}", 0o700)
-        options = {"cwd": f"{scratch}/ws",
-                   "env": dict(os.environ, XDG_RUNTIME_DIR=f"{scratch}/runtime")}
         fill(options["cwd"], arguments.files)
         milliseconds([program, "init"], **options)
-
-        def end():
-            milliseconds([program, "umount", "--all"], **options)
 
         def nothing():
             pass
@@ -87,8 +90,8 @@ def main():
         print(f"{'':44}{'median':>8}{'least':>8}{'most':>8}")
         for name, each in values.items():
             print(f"{name:44}{statistics.median(each):8.1f}{min(each):8.1f}{max(each):8.1f}")
-        end()
     finally:
+        end()
         shutil.rmtree(scratch, ignore_errors=True)
 
 
