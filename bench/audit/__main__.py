@@ -153,6 +153,13 @@ def measure(targets, options):
             print(f"{work} {name}/{base}: {statistics.median(ratios):.3f} (of the least {least:.3f})")
 
 
+def stop(*_):
+    """Once: nothing is to stay mounted."""
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_IGN)
+    raise KeyboardInterrupt
+
+
 def report(program, scratch, options):
     targets = [Target(program, scratch, name) for name in LEVELS]
     try:
@@ -160,8 +167,6 @@ def report(program, scratch, options):
             target.begin()
         measure(targets, options)
     finally:
-        for number in (signal.SIGINT, signal.SIGTERM):  # nothing is to stay mounted
-            signal.signal(number, signal.SIG_IGN)
         for target in targets:
             target.end()
     for target in targets:
@@ -176,7 +181,8 @@ def main():
     parser.add_argument("--files", type=int, default=10000)
     parser.add_argument("--repeat", type=int, default=15)
     options = parser.parse_args()
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, stop)
     scratch = tempfile.mkdtemp(prefix="agentfs-bench-")
     try:
         report(os.path.abspath(options.agentfs), scratch, options)
