@@ -124,6 +124,10 @@ Result<int> RunDiscard(Context& context, const DiscardCommand& command) {
 }
 
 Result<int> RunRestore(Context& context, const RestoreCommand& command) {
+  if (context.words_after_dashes > command.paths.size()) {
+    return Error(EINVAL, "restore: REF is missing: only paths follow '--'",
+                 "'agentfs restore REF -- PATH' names both");
+  }
   return InSession(context, [&](Session& session) -> Result<int> {
     Backwards what{"restored", OrMain(command.branch), command.ref, {}};
     AGENTFS_ASSIGN(what.paths, PathsOf(context, session, what, command.paths));

@@ -241,6 +241,10 @@ std::optional<int> ParseCommandLine(std::vector<std::string> arguments, Context&
   Build(app, context, arguments);
   TranslateFindOptions(arguments);
   const bool json = AsksForJson(arguments);
+  const auto dashes = std::find(arguments.begin(), arguments.end(), "--");
+  if (dashes != arguments.end()) {
+    context.words_after_dashes = static_cast<size_t>(arguments.end() - dashes) - 1;
+  }
   MarkWords(arguments);
   try {
     app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));

@@ -53,6 +53,8 @@ struct Context {
   std::function<Result<int>()> command;
   Place place = Place::kServer;
   bool wants_pager = false;
+  // How many words followed "--": these are paths, never refs.
+  size_t words_after_dashes = 0;
   // The host file that the command reads or writes in place of its stdin (command_file.h).
   FileUse file_use = FileUse::kNone;
   std::string file;

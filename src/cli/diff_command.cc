@@ -22,15 +22,17 @@ struct Question {
   std::vector<std::string> paths;
 };
 
-// The first arguments may be refs; the others are paths.
-Result<Question> Understand(Session& session, const DiffOptions& options) {
+// The first arguments may be refs; the others, and all after "--", are paths.
+Result<Question> Understand(const Context& context, Session& session, const DiffOptions& options) {
   Volume& volume = session.volume();
   Question question;
   question.to = options.branch.empty() ? std::string(kMainBranch) : options.branch;
   AGENTFS_TRY(RequireBranch(volume, question.to));
   auto argument = options.arguments.begin();
   std::vector<std::string> refs;
-  for (; argument != options.arguments.end() && refs.size() < 2; ++argument) {
+  const size_t paths = std::min(context.words_after_dashes, options.arguments.size());
+  const auto end = options.arguments.end() - static_cast<ptrdiff_t>(paths);
+  for (; argument != end && refs.size() < 2; ++argument) {
     if (argument->starts_with("/") || !IsRef(volume, *argument)) break;
     refs.push_back(*argument);
   }
@@ -177,7 +179,7 @@ Result<int> RunDiff(Context& context, const DiffOptions& options) {
   AGENTFS_ASSIGN(auto session, Session::Open(context, Access::kRead));
   bool differs = false;
   {
-    AGENTFS_ASSIGN(Question question, Understand(*session, options));
+    AGENTFS_ASSIGN(Question question, Understand(context, *session, options));
     for (const std::string& ref : {question.from, question.to}) {
       AGENTFS_TRY(session->operations().FlushPages(ref));
     }

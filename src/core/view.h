@@ -201,7 +201,7 @@ class View final : public FileSystem {
   void ForgetNode(Journal::Change& change, ViewNode& node, std::string path, bool of_base);
   void ForgetEntry(Journal::Change& change, ViewNode& parent, NameEntry* entry);
   bool IsNewer(const ViewNode& node, const NameEntry* entry) const;
-  Result<void> AcceptLocked(ViewNode& parent, NameEntry* entry);
+  Result<void> AcceptLocked(ViewNode& parent, std::string_view name);
 
   // ---- view_path.cc
   Result<Named> NameOfLoaded(ViewNode& node);

@@ -41,6 +41,7 @@ Result<void> View::FollowBase(std::string_view path, FollowMode mode) {
   Anchor anchor(*this, directory);
   Result<NodeLock> lock = LockDirectory(directory, LockMode::kExclusive);
   if (!lock.ok()) return lock.code() == ENOTDIR ? Ok() : Result<void>(lock.error());
+  if (mode == FollowMode::kAccept) return AcceptLocked(directory, FileName(path));
   // A directory that the base does not have under this path has nothing to give its names back to.
   const std::string_view in_base = ParentPath(path).substr(1);
   if (directory.base == nullptr || directory.base->path != in_base) return Ok();
@@ -49,7 +50,6 @@ Result<void> View::FollowBase(std::string_view path, FollowMode mode) {
 
 Result<void> View::FollowLocked(ViewNode& parent, std::string_view name, FollowMode mode) {
   NameEntry* entry = parent.directory()->Find(name);
-  if (mode == FollowMode::kAccept) return AcceptLocked(parent, entry);
   if (entry != nullptr && mode == FollowMode::kUnlessNewer && entry->layer == nodes_.open_layer() &&
       entry->IsWhiteout()) {
     return Ok();
@@ -64,7 +64,7 @@ Result<void> View::FollowLocked(ViewNode& parent, std::string_view name, FollowM
     return Ok();
   }
   Result<BaseStat> stat = nodes_.volume().base->Stat(JoinBasePath(parent.base->path, name));
-  if (!stat.ok()) return stat.code() == ENOENT ? Ok() : Result<void>(stat.error());
+  if (!stat.ok()) return MeansAbsent(stat.code()) ? Ok() : Result<void>(stat.error());
   return FollowNodeLocked(parent, name, entry, *stat, mode);
 }
 
@@ -122,7 +122,8 @@ void View::FollowDirectory(Journal::Change& change, ViewNode& node, std::string 
   nodes_.PutNode(change, node);
 }
 
-Result<void> View::AcceptLocked(ViewNode& parent, NameEntry* entry) {
+Result<void> View::AcceptLocked(ViewNode& parent, std::string_view name) {
+  NameEntry* const entry = parent.directory()->Find(name);
   if (entry == nullptr) return Ok();
   AGENTFS_TRY(nodes_.PrepareRecordLocked(parent));
   if (entry->IsWhiteout()) {
@@ -131,17 +132,17 @@ Result<void> View::AcceptLocked(ViewNode& parent, NameEntry* entry) {
     nodes_.PutNode(change, parent);
     return Ok();
   }
-  NodeRef ref;
-  AGENTFS_ASSIGN(ref, NodeOf(parent, entry->name(), Name{entry, std::nullopt}));
+  NodeRef ref;  // released after the lock
+  AGENTFS_ASSIGN(ref, NodeOf(parent, name, Name{entry, std::nullopt}));
   ViewNode& node = AsViewNode(*ref);
   AGENTFS_ASSIGN(NodeLock lock, NodeLock::Take(nodes_, node, LockMode::kExclusive));
   std::optional<BaseStat> stat;
   if (node.HasRecord() && node.base != nullptr) {
-    Result<BaseStat> found = nodes_.volume().base->Stat(node.base->path);
-    if (found.ok() && BaseNodeId(found->identity) == node.id()) stat = std::move(*found);
+    Result<BaseStat> now = nodes_.volume().base->Stat(node.base->path);
+    if (now.ok() && BaseNodeId(now->identity) == node.id()) stat = std::move(*now);
   }
-  const bool taken =
-      nodes_.volume().base->Stat(JoinBasePath(parent.base->path, entry->name())).ok();
+  const bool taken = parent.base != nullptr &&
+                     nodes_.volume().base->Stat(JoinBasePath(parent.base->path, name)).ok();
   Journal::Change change(nodes_.journal());
   if (entry->since_ms() != 0) PutSince(change, parent, entry, node.type(), taken);
   if (stat) node.base->signature = stat->signature;

@@ -29,7 +29,7 @@ Result<void> View::LoadListingLocked(ViewNode& node, bool from_start) {
   if (stat.ok() && !S_ISDIR(stat->attr.mode)) stat = Error(ENOTDIR);
   if (!stat.ok()) {
     directory.SetBaseListing({}, Timestamp());  // it has gone from the base
-    return stat.code() == ENOENT || stat.code() == ENOTDIR ? Ok() : Result<void>(stat.error());
+    return MeansAbsent(stat.code()) ? Ok() : Result<void>(stat.error());
   }
   // A second change within one tick of the base's clock would go unseen: list again while young.
   const Timestamp& mtime = stat->attr.mtime;

@@ -35,12 +35,6 @@ OpKind KindOfMaking(uint32_t mode) {
   }
 }
 
-// Where the base's error only says that there is nothing to see.
-bool MeansAbsent(int code) {
-  return code == ENOENT || code == ENOTDIR || code == ELOOP || code == ENAMETOOLONG ||
-         code == ESTALE || code == EXDEV;
-}
-
 Result<void> CheckNewName(std::string_view name) {
   if (const int code = CheckName(name); code != 0) return Error(code);
   if (name == "." || name == "..") return Error(EEXIST);

@@ -25,6 +25,11 @@ namespace agentfs {
 inline NodeId BaseNodeId(uint64_t identity) {
   return NodeId(kBaseNodeBit | (identity & (kBaseNodeBit - 1)));
 }
+// Whether the base's error only says that there is nothing to see.
+inline bool MeansAbsent(int code) {
+  return code == ENOENT || code == ENOTDIR || code == ELOOP || code == ENAMETOOLONG ||
+         code == ESTALE || code == EXDEV;
+}
 // A name in a directory of the base.
 std::string JoinBasePath(const std::string& directory, std::string_view name);
 

@@ -47,11 +47,11 @@ Result<std::string> ReadAll(const std::string& path) {
   return content;
 }
 
+// Also if what was or will be a directory on the way is a link now: nothing follows that.
+bool IsAbsent(int code) { return code == ENOENT || code == ENOTDIR || code == ELOOP; }
+
 // There is nothing to do if it is not there any more.
-Result<void> UnlessGone(Result<void> result) {
-  const bool gone = result.code() == ENOENT || result.code() == ENOTDIR;
-  return gone ? Ok() : result;
-}
+Result<void> UnlessGone(Result<void> result) { return IsAbsent(result.code()) ? Ok() : result; }
 
 // A copy that is complete or not there, also in place of what is there.
 Result<void> CopyWhole(const HostTree& from_tree, const std::string& from, const HostTree& to_tree,
@@ -62,8 +62,14 @@ Result<void> CopyWhole(const HostTree& from_tree, const std::string& from, const
   return to_tree.Rename(part, to_tree, to, HostTree::Replace::kYes);
 }
 
+Result<std::optional<struct stat>> Look(const HostTree& tree, const std::string& path) {
+  auto st = tree.Stat(path);
+  if (st.code() == ELOOP) return std::optional<struct stat>();
+  return st;
+}
+
 Result<bool> Exists(const HostTree& tree, const std::string& path) {
-  AGENTFS_ASSIGN(const auto st, tree.Stat(path));
+  AGENTFS_ASSIGN(const auto st, Look(tree, path));
   return st.has_value();
 }
 
@@ -125,9 +131,8 @@ Result<void> ApplyRun::SyncBase() {
   std::set<dev_t> synced;
   for (const std::string& path : directories) {
     const Result<Fd> directory = base_.OpenDirectory(path);
-    const int code = directory.code();
     // One that was removed, or is none yet, is synced with its parent.
-    if (code == ENOENT || code == ENOTDIR || code == ELOOP) continue;
+    if (IsAbsent(directory.code())) continue;
     if (!directory.ok()) return directory.error();
     AGENTFS_ASSIGN(const struct stat st, StatFd(directory->get()));
     if (record_.steps.size() <= kSyncsSingly) {
@@ -251,6 +256,8 @@ Result<void> ApplyRun::DoRemove(const ApplyStep& step, const std::string& backup
     AGENTFS_TRY(CopyWhole(base_, step.path, *backups_, backup));
   }
   AGENTFS_TRY(Keep(step, *backups_, backup));
+  AGENTFS_ASSIGN(const auto there, Look(base_, step.path));
+  if (there && S_ISDIR(there->st_mode)) return Ok();  // which has come in its place
   return UnlessGone(base_.Unlink(step.path));
 }
 
@@ -335,7 +342,7 @@ Result<void> ApplyRun::Undo(ApplyState state) {
 // What is so already is left alone: where nothing could be changed, nothing has to be taken back.
 Result<void> ApplyRun::Reset(const std::string& path, const HostAttributes& attributes) {
   const Result<HostAttributes> now = base_.GetAttributes(path);
-  if (now.code() == ENOENT || now.code() == ENOTDIR) return Ok();
+  if (IsAbsent(now.code())) return Ok();
   if (!now.ok()) return now.error();
   const bool same = now->mode == attributes.mode && now->uid == attributes.uid &&
                     now->gid == attributes.gid && now->mtime == attributes.mtime &&
@@ -405,7 +412,7 @@ Result<void> ApplyRun::TakeBackWrite(const ApplyStep& step, const std::string& b
     AGENTFS_TRY(KeepApart(step, backup));
     AGENTFS_TRY(GiveBack(backup, step.path));
   } else if (!staged && !step.replaces && step.inode != 0) {
-    AGENTFS_ASSIGN(const auto st, base_.Stat(step.path));
+    AGENTFS_ASSIGN(const auto st, Look(base_, step.path));
     // Its number may be another file's by now, if this is the second try.
     const bool same_type = st && ((st->st_mode ^ step.after.mode) & S_IFMT) == 0;
     if (same_type && st->st_ino == step.inode) AGENTFS_TRY(base_.Unlink(step.path));
@@ -435,7 +442,7 @@ Result<std::vector<std::string>> ApplyRun::ChangedSince() {
     if (!goes) arrived.insert(step.path);
   }
   for (const ApplyStep& step : record_.steps) {
-    AGENTFS_ASSIGN(const auto st, base_.Stat(step.path));
+    AGENTFS_ASSIGN(const auto st, Look(base_, step.path));
     bool same = true;
     if (step.kind == StepKind::kWrite) {
       same = st && st->st_ino == step.inode && static_cast<uint64_t>(st->st_size) == step.size &&

@@ -40,6 +40,8 @@ class StepMaker {
   // Where what will be at `path` can be staged: the nearest directory above that is there and
   // stays.
   Result<std::string> StagingPath(const std::string& path);
+  // What is at `path` and not below a file or link that goes.
+  Result<std::optional<struct stat>> StatStaying(const std::string& path);
   Result<bool> OnOneFilesystem(const std::string& from, const std::string& to);
   Result<std::string> StayingDirectory(const std::string& path);
   Result<void> NoteDirectories();
@@ -50,6 +52,7 @@ class StepMaker {
   const std::string id_ = fmt::format("{:x}-{:x}", ::getpid(), ToNanoseconds(Now()));
   ApplyRecord record_;
   absl::flat_hash_set<std::string> removed_directories_;
+  absl::flat_hash_set<std::string> removed_files_;  // in whose place directories come
   // What a file with several names was staged as, or is in the base, by its node.
   absl::flat_hash_map<NodeId, std::string> linkable_;
   absl::flat_hash_set<NodeId> overwritten_;
@@ -57,7 +60,11 @@ class StepMaker {
 
 Result<ApplyRecord> StepMaker::Run() {
   for (const PathChange& change : plan_.changes) {
-    if (!change.before.node || !S_ISDIR(change.before.attr.mode)) continue;
+    if (!change.before.node) continue;
+    if (!S_ISDIR(change.before.attr.mode)) {
+      if (change.type_changed()) removed_files_.insert(change.path.substr(1));
+      continue;
+    }
     const bool stays = change.kind == PathChange::Kind::kModified && !change.type_changed();
     const std::string& path = change.old_path.empty() ? change.path : change.old_path;
     if (!stays) removed_directories_.insert(path.substr(1));
@@ -128,7 +135,7 @@ Result<void> StepMaker::AddArrival(const PathChange& change) {
   step.kind = StepKind::kMakeDirectory;
   step.path = change.path.substr(1);
   AGENTFS_ASSIGN(step.after, After(change));
-  AGENTFS_ASSIGN(const auto there, base_.Stat(step.path));
+  AGENTFS_ASSIGN(const auto there, StatStaying(step.path));
   step.replaces = there && S_ISDIR(there->st_mode);
   record_.steps.push_back(std::move(step));
   return Ok();
@@ -217,10 +224,19 @@ Result<std::string> StepMaker::StayingDirectory(const std::string& path) {
   std::string directory = DirectoryPart(path);
   for (; !directory.empty(); directory = DirectoryPart(directory)) {
     if (removed_directories_.contains(directory)) continue;
-    AGENTFS_ASSIGN(const auto st, base_.Stat(directory));
+    AGENTFS_ASSIGN(const auto st, StatStaying(directory));
     if (st && S_ISDIR(st->st_mode)) break;
   }
   return directory;
+}
+
+Result<std::optional<struct stat>> StepMaker::StatStaying(const std::string& path) {
+  if (!removed_files_.empty()) {
+    for (std::string at = DirectoryPart(path); !at.empty(); at = DirectoryPart(at)) {
+      if (removed_files_.contains(at)) return std::optional<struct stat>();
+    }
+  }
+  return base_.Stat(path);
 }
 
 Result<std::string> StepMaker::StagingPath(const std::string& path) {
@@ -254,7 +270,7 @@ Result<void> StepMaker::NoteDirectories() {
     if (!step.temp.empty()) directories.insert(DirectoryPart(step.temp));
   }
   for (const std::string& directory : directories) {
-    AGENTFS_ASSIGN(const auto st, base_.Stat(directory));
+    AGENTFS_ASSIGN(const auto st, StatStaying(directory));
     if (!st || !S_ISDIR(st->st_mode)) continue;
     record_.directories.push_back(
         {directory,

@@ -194,7 +194,10 @@ Result<void> Comparison::CompareName(const Pair& pair, std::string_view name) {
   AGENTFS_ASSIGN(std::optional<Found> after, Find(after_, *pair.after, name));
   const std::string path = Join(pair.path, name);
   const auto taken = since_.find({pair.after->id(), name});
-  const int64_t since = taken != since_.end() ? taken->second : pair.since_ms;
+  // What a directory that came from elsewhere has taken was the base's there, not here.
+  const bool moved_here = pair.before->id() != pair.after->id();
+  const int64_t own = moved_here || taken == since_.end() ? 0 : taken->second;
+  const int64_t since = moved_here ? pair.since_ms : own;
   if (before && after) {
     const bool same = before->node->id() == after->node->id();
     const bool directories = S_ISDIR(before->attr.mode) && S_ISDIR(after->attr.mode);
@@ -207,7 +210,6 @@ Result<void> Comparison::CompareName(const Pair& pair, std::string_view name) {
   }
   if (!after) return Ok();
   // What its directory has replaced has no say about a name that is new.
-  const int64_t own = taken != since_.end() ? taken->second : 0;
   return AddTree(PathChange::Kind::kAdded, after_, std::move(*after), path, own);
 }
 

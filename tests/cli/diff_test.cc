@@ -90,6 +90,18 @@ TEST_F(DiffTest, ComparesRefs) {
   EXPECT_EQ(Do({"diff", "side", "/c", "--name-status"}).out, "A\t/c\n");
 }
 
+TEST_F(DiffTest, AfterDashesThereAreOnlyPaths) {
+  Do({"fs", "write", "/a"}, "1\n");
+  Do({"snapshot", "create", "one"});
+  Do({"fs", "write", "/b"}, "2\n");
+  ExpectFailure({"diff", "--name-status", "--", "main"}, 4, "ENOENT");
+  ExpectFailure({"diff", "--name-status", "one", "--", "main"}, 4, "ENOENT");
+  EXPECT_EQ(Do({"diff", "--name-status", "one", "--", "/b"}).out, "A\t/b\n");
+  ExpectFailure({"restore", "--", "one"}, 2, "EINVAL");
+  Do({"restore", "one", "--", "/b"});
+  EXPECT_EQ(Do({"diff", "--name-status"}).out, "A\t/a\n");
+}
+
 TEST_F(DiffTest, JsonSaysAllOfIt) {
   Do({"fs", "write", "/a"}, "1\n2\n");
   Do({"fs", "chmod", "600", "/README"});

@@ -16,11 +16,12 @@ void AddDiff(CLI::App& app, Context& context) {
                  "  agentfs diff experiment --stat      # a branch against the base\n"
                  "  agentfs diff s3 /src                # from a snapshot to main, below /src\n"
                  "  agentfs diff s3 experiment --name-status\n"
+                 "  agentfs diff -- main                # the file main, not the branch\n"
                  "  agentfs diff --outside              # what --cow directories have\n"
                  "  agentfs diff | git -C ../copy apply");
   auto options = std::make_shared<DiffOptions>();
   diff.add_option("REF...PATH", options->arguments,
-                  "Up to two of branch, snapshot or base, then paths")
+                  "Up to two of branch, snapshot or base, then paths; after -- only paths")
       ->type_name("");
   diff.add_option("--branch", options->branch, "The branch (default: main)")->type_name("B");
   auto* stat = diff.add_flag("--stat", options->stat, "Lines added and removed, with bars");

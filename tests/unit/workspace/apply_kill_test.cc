@@ -61,16 +61,6 @@ class ApplyKillTest : public ApplyTest {
     EXPECT_FALSE(Get(Applier::Recover(volume(), layout_)));
     Close();
   }
-  // Without times, which are those of the test.
-  static Tree Content(Tree tree) {
-    for (auto& [path, text] : tree) {
-      const size_t links = text.find(' '), time = text.find(' ', links + 1);
-      const size_t rest = std::min(text.find(' ', time + 1), text.size());
-      const bool directory = (std::stoul(text) & S_IFMT) == S_IFDIR;
-      text = text.substr(0, directory ? links : time) + text.substr(rest);
-    }
-    return tree;
-  }
   // What there is before and after an apply.
   void LookBeforeAndAfter(Tree* before, Tree* after) {
     StartAgain();

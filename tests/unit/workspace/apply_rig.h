@@ -46,6 +46,17 @@ inline Tree Dump(const std::string& root) {
   return tree;
 }
 
+// Without times, which are those of the test.
+inline Tree Content(Tree tree) {
+  for (auto& [path, text] : tree) {
+    const size_t links = text.find(' '), time = text.find(' ', links + 1);
+    const size_t rest = std::min(text.find(' ', time + 1), text.size());
+    const bool directory = (std::stoul(text) & S_IFMT) == S_IFDIR;
+    text = text.substr(0, directory ? links : time) + text.substr(rest);
+  }
+  return tree;
+}
+
 class ApplyTest : public CoreTest {
  protected:
   void SetUp() override {
@@ -73,6 +84,12 @@ class ApplyTest : public CoreTest {
     BaseFile("linked", "two names");
     std::filesystem::create_hard_link(base("linked"), base("linked too"));
     std::filesystem::create_symlink("edited", base("link"));
+    BaseDirectory("becomes a directory");
+    std::filesystem::create_symlink("../dir", base("becomes a directory/link"));
+    std::filesystem::create_symlink("dir", base("link to dir"));
+    BaseDirectory("dir to link");
+    BaseDirectory("dir to link/inner");
+    BaseFile("dir to link/inner/z", "z");
   }
 
   void ChangeBranch() {
@@ -101,6 +118,21 @@ class ApplyTest : public CoreTest {
     Get(branch->Rename("temporary", "dir/a"));
     Get(branch->Unlink("link"));
     Get(branch->MakeSymlink("mode", "link"));
+    ExchangeLinksAndDirectories(*branch);
+  }
+
+  // With content, also below each other.
+  static void ExchangeLinksAndDirectories(posix::Subject& branch) {
+    for (const std::string path : {"becomes a directory/link", "link to dir"}) {
+      Get(branch.Unlink(path));
+      Get(branch.MakeDirectory(path));
+      Get(branch.WriteFile(path + "/a", "not that of dir"));
+      Get(branch.MakeDirectory(path + "/b"));
+      Get(branch.WriteFile(path + "/b/c", "deeper"));
+    }
+    Get(branch.Rename("dir to link/inner", "link to dir/inner"));
+    Get(branch.RemoveDirectory("dir to link"));
+    Get(branch.MakeSymlink("link to dir", "dir to link"));
   }
 
   Applier Open() { return Get(Applier::Open(volume(), layout_)); }

@@ -13,6 +13,7 @@
 #include <random>
 
 #include "core_rig.h"
+#include "random_changes.h"
 #include "workspace/git_quote.h"
 
 namespace agentfs {
@@ -202,67 +203,6 @@ TEST_F(PatchTest, CountsLines) {
 
 // ---- at random
 
-class RandomChanges {
- public:
-  RandomChanges(posix::Subject& subject, uint32_t seed) : subject_(subject), random_(seed) {}
-
-  void Make(int count) {
-    for (int i = 0; i < count; ++i) One();
-  }
-
- private:
-  int Pick(int n) { return std::uniform_int_distribution<int>(0, n - 1)(random_); }
-  std::string Name() {
-    static const std::vector<std::string> kNames = {"a", "b c",       "d\"e", "t\tab",
-                                                    "ü", "new\nline", "x",    "y"};
-    std::string path = kNames[Pick(8)];
-    while (Pick(3) == 0) path += "/" + kNames[Pick(8)];
-    return path;
-  }
-  std::string Content() {
-    std::string text;
-    if (Pick(5) == 0) return std::string(Pick(3) * 40000, static_cast<char>(Pick(3)));
-    for (int lines = Pick(12); lines > 0; --lines) text += std::to_string(Pick(5)) + "\n";
-    if (Pick(4) == 0) text += "no newline";
-    return text;
-  }
-  // Most of what it tries is possible now and then; the errors do not matter.
-  void One() {
-    const std::string path = Name();
-    switch (Pick(9)) {
-      case 0:
-        (void)subject_.MakeDirectory(path);
-        break;
-      case 1:
-        (void)subject_.Unlink(path);
-        break;
-      case 2:
-        (void)subject_.RemoveDirectory(path);
-        break;
-      case 3:
-      case 4:
-        (void)subject_.Rename(path, Name());
-        break;
-      case 5:
-        // Not to where it is itself: git looks through a link that a directory will replace.
-        (void)subject_.MakeSymlink("elsewhere/" + Name(), path);
-        break;
-      case 6:
-        if (Result<Attr> attr = subject_.Stat(path); attr.ok() && S_ISREG(attr->mode)) {
-          (void)subject_.Chmod(path, Pick(2) == 0 ? 0755 : 0644);
-        }
-        break;
-      default:
-        if (Result<Attr> attr = subject_.Stat(path); !attr.ok() || S_ISREG(attr->mode)) {
-          (void)subject_.WriteFile(path, Content());
-        }
-    }
-  }
-
-  posix::Subject& subject_;
-  std::mt19937 random_;
-};
-
 TEST_F(PatchTest, RandomChangesGiveTheBranchThroughGit) {
   OpenOverBase();
   const auto seed = static_cast<uint32_t>(std::random_device()());
@@ -272,7 +212,7 @@ TEST_F(PatchTest, RandomChangesGiveTheBranchThroughGit) {
     SCOPED_TRACE("round " + std::to_string(round));
     {
       auto branch = Branch();
-      RandomChanges(*branch, seed + round).Make(60);
+      RandomChanges(*branch, seed + round, RandomChanges::Links::kElsewhere).Make(60);
     }
     const Tree wanted = BranchTree();
     ASSERT_EQ(Applied(), wanted);
