@@ -89,6 +89,22 @@ constexpr const char* kExitHelp =
 // CLI11 takes "[a,b]" for a list. With a mark at its end it is a word, and options take it off.
 constexpr char kWordMark = '\x1f';
 
+// CLI11 gives what follows "--" to the outer command once a list has words. With a mark before them
+// they are words of the command, and the dashes are not needed; but commands to be run are told by
+// these. The value is how many there are.
+size_t MarkAfterDashes(std::vector<std::string>& arguments) {
+  const auto dashes = std::find(arguments.begin(), arguments.end(), "--");
+  if (dashes == arguments.end()) return 0;
+  const auto after = static_cast<size_t>(arguments.end() - dashes) - 1;
+  for (const std::string_view runs : {"run", "exec", "policy"}) {
+    if (std::find(arguments.begin(), dashes, runs) != dashes) return after;
+  }
+  std::for_each(dashes + 1, arguments.end(),
+                [](std::string& word) { word.insert(0, 1, kWordMark); });
+  arguments.erase(dashes);
+  return after;
+}
+
 void MarkWords(std::vector<std::string>& arguments) {
   for (std::string& argument : arguments) {
     if (argument.starts_with("[") && argument.ends_with("]")) argument.push_back(kWordMark);
@@ -99,6 +115,7 @@ void TakeOffMarks(CLI::App& app) {
   const CLI::Validator unmark(
       [](std::string& word) {
         if (word.ends_with(kWordMark)) word.pop_back();
+        if (word.starts_with(kWordMark)) word.erase(0, 1);
         return std::string();
       },
       "", "");
@@ -218,6 +235,7 @@ std::string CommandName(const CLI::App& app) {
 
 int ReportUsage(const CLI::App& app, Context& context, const CLI::ParseError& error) {
   std::string message = error.what();
+  std::erase(message, kWordMark);
   for (char& c : message) {
     if (c == '\n') c = ' ';
   }
@@ -241,11 +259,8 @@ std::optional<int> ParseCommandLine(std::vector<std::string> arguments, Context&
   Build(app, context, arguments);
   TranslateFindOptions(arguments);
   const bool json = AsksForJson(arguments);
-  const auto dashes = std::find(arguments.begin(), arguments.end(), "--");
-  if (dashes != arguments.end()) {
-    context.words_after_dashes = static_cast<size_t>(arguments.end() - dashes) - 1;
-  }
   MarkWords(arguments);
+  context.words_after_dashes = MarkAfterDashes(arguments);
   try {
     app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));
   } catch (const CLI::Success& asked) {  // --help, --version
