@@ -239,6 +239,14 @@ TEST_F(RunCliTest, WhatWasChangedOutsideIsAppliedIfItIsNamed) {
   EXPECT_EQ(ReadHost("home/tool/config"), "by the person\n");
   Do({"discard", tool + "/config"});
   EXPECT_EQ(Shell("cat " + tool + "/config", {"--cow", cow}).out, "by the person\n");
+
+  // The server is warm: the kernel remembers what was applied, and has to forget it.
+  Shell("cd ~/tool; echo again > config; cat config added", {"--cow", cow});
+  Do({"apply", tool});
+  WriteHost("home/tool/config", "later\n");
+  WriteHost("home/tool/added", "later, too\n");
+  EXPECT_EQ(Shell("cd ~/tool; cat config added", {"--cow", cow}).out, "later\nlater, too\n");
+  EXPECT_EQ(Do({"diff", "--name-status", tool}).out, "");
 }
 
 TEST_F(RunCliTest, ConfigSaysWhatFlagsDoNot) {

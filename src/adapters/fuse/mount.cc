@@ -139,8 +139,6 @@ bool MountImpl::Release(std::string_view branch) {
 void MountImpl::Forget(std::string_view branch, const std::vector<Touched::Name>& names) {
   std::vector<std::shared_ptr<Tree>> trees = forest_.FindBranch(branch);
   if (root_->kind() == Tree::Kind::kBranch && root_->name() == branch) trees.push_back(root_);
-  // What is outside of the workspace stays remembered.
-  std::erase_if(trees, [](const auto& tree) { return tree->Root()->id() != kRootNode; });
   std::vector<std::pair<const Tree*, NodeId>> known;
   for (const std::shared_ptr<Tree>& tree : trees) {
     for (const Touched::Name& name : names) {
