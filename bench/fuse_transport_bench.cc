@@ -16,6 +16,7 @@
 #include <memory>
 #include <string>
 
+#include "adapters/fuse/transport/connection.h"
 #include "adapters/fuse/transport/mount_point.h"
 #include "adapters/fuse/transport/negotiate.h"
 #include "adapters/fuse/transport/transport.h"
@@ -84,14 +85,12 @@ class ServerProcess {
 
  private:
   [[noreturn]] void Serve(Way way, size_t threads, int ready) {
-    auto point = MountPoint::Mount(root_, {});
-    if (!point.ok()) ::_exit(1);
     Wanted wanted;
     if (way == kUring) wanted.features = wanted.features.With(Feature::kOverIoUring);
-    auto capabilities = Negotiate(point->device(), wanted);
-    if (!capabilities.ok()) ::_exit(1);
+    auto made = Connect(root_, {}, wanted);
+    if (!made.ok()) ::_exit(1);
     Echo echo;
-    auto transport = StartTransport(point->device(), *capabilities, echo, {threads});
+    auto transport = StartTransport(made->point.device(), made->agreed, echo, {threads});
     if (!transport.ok() || ((*transport)->name() == "io_uring") != (way == kUring)) ::_exit(1);
     if (::write(ready, "", 1) != 1) ::_exit(1);
     (*transport)->Wait();
@@ -107,7 +106,7 @@ std::unique_ptr<ServerProcess> server;
 
 void StartServer(const benchmark::State& state) {
   const auto way = static_cast<Way>(state.range(0));
-  if (::geteuid() != 0 || (way == kUring && !UringIsAvailable())) return;
+  if (::geteuid() != 0) return;
   server = std::make_unique<ServerProcess>(way, static_cast<size_t>(state.range(1)));
 }
 
@@ -115,7 +114,7 @@ void StopServer(const benchmark::State&) { server.reset(); }
 
 void BM_FuseRoundTrip(benchmark::State& state) {
   if (server == nullptr || !server->started()) {
-    state.SkipWithError("needs root, and for io_uring the kernel's enable_uring");
+    state.SkipWithError("needs root, and for io_uring Linux 6.14");
     return;
   }
   const int file = ::open(server->file().c_str(), O_RDONLY | O_PATH);

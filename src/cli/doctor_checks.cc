@@ -16,6 +16,7 @@
 
 #include "adapters/fuse/mount.h"
 #include "adapters/fuse/transport/mount_helper.h"
+#include "adapters/fuse/transport/uring_switch.h"
 #include "agentfs/stores.h"
 #include "exec/bubblewrap.h"
 #include "sys/fd.h"
@@ -148,12 +149,15 @@ class TrialMount {
 };
 
 Finding CheckRing(const fuse::Mount& mount) {
-  if (mount.transport() == "io_uring") return {"FUSE over io_uring", State::kGood, "used", ""};
-  const bool enabled = FirstLine("/sys/module/fuse/parameters/enable_uring") == "Y";
-  return {"FUSE over io_uring", State::kLess, "not used",
-          enabled ? ""
-                  : "on Linux 6.14 or newer, as root: "
-                    "echo Y > /sys/module/fuse/parameters/enable_uring"};
+  const char* const name = "FUSE over io_uring";
+  const std::string enabled = FirstLine(fuse::UringSwitch::kParameter);
+  if (mount.transport() == "io_uring") {
+    return {name, State::kGood, enabled == "Y" ? "used" : "used (turned on while mounting)", ""};
+  }
+  std::string remedy;
+  if (enabled.empty()) remedy = "needs Linux 6.14";
+  if (enabled == "N") remedy = std::string("as root: echo Y > ") + fuse::UringSwitch::kParameter;
+  return {name, State::kLess, "not used", remedy};
 }
 
 void AddMountFindings(std::vector<Finding>& findings) {

@@ -21,6 +21,7 @@
 #include "absl/synchronization/mutex.h"
 #include "agentfs/blob_store.h"
 #include "sys/fd.h"
+#include "sys/room_ahead.h"
 #include "sys/spill_directory.h"
 
 namespace agentfs {
@@ -64,10 +65,13 @@ ObjectId ParseName(std::string_view name) {
 
 class ObjectFiles;
 
+// Who writes an object's file: this process alone through its object, or perhaps others too.
+enum class Writers : uint8_t { kUs, kOthersToo };
+
 class FileObject final : public BlobObject {
  public:
-  FileObject(std::shared_ptr<ObjectFiles> files, ObjectId id, int64_t generation)
-      : files_(std::move(files)), id_(id), generation_(generation) {}
+  FileObject(std::shared_ptr<ObjectFiles> files, ObjectId id, int64_t generation, Writers writers)
+      : files_(std::move(files)), id_(id), generation_(generation), writers_(writers) {}
   ~FileObject() override;
 
   Result<void> Read(uint64_t offset, std::span<char> out) override;
@@ -88,6 +92,8 @@ class FileObject final : public BlobObject {
   const std::shared_ptr<ObjectFiles> files_;
   const ObjectId id_;
   const int64_t generation_;  // how many objects its directory had seen when it was opened
+  const Writers writers_;
+  RoomAhead room_;  // never any if others write too
   std::atomic<bool> used_{false};
   absl::Mutex mutex_;
   std::shared_ptr<Fd> fd_ ABSL_GUARDED_BY(mutex_);
@@ -124,7 +130,8 @@ class ObjectFiles : public std::enable_shared_from_this<ObjectFiles> {
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   Result<Fd> CreateFileLocked(ObjectId id) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   Result<Fd> OpenExistingLocked(ObjectId id) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  std::shared_ptr<FileObject> AddLocked(ObjectId id, Fd fd) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  std::shared_ptr<FileObject> AddLocked(ObjectId id, Fd fd, Writers writers)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   std::shared_ptr<FileObject> LiveLocked(ObjectId id) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Closes descriptors until at most `limit` are open (pinned ones do not count).
   void EvictLocked(size_t limit) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -168,6 +175,7 @@ Result<void> FileObject::Read(uint64_t offset, std::span<char> out) {
 
 Result<void> FileObject::Write(uint64_t offset, std::span<const char> data) {
   AGENTFS_ASSIGN(auto fd, Use());
+  const RoomAhead::Writer writer(room_, offset + data.size());
   return WriteAt(fd->get(), offset, data);
 }
 
@@ -179,12 +187,14 @@ Result<void> FileObject::Punch(uint64_t offset, uint64_t length) {
 Result<bool> FileObject::CloneRange(int source_fd, uint64_t source_offset, uint64_t length,
                                     uint64_t offset) {
   AGENTFS_ASSIGN(auto fd, Use());
+  const RoomAhead::Writer writer(room_, offset + length);
   return CloneOrCopyRange(source_fd, source_offset, fd->get(), offset, length);
 }
 
 Result<void> FileObject::Sync() {
   if (!files_->keeps()) return Ok();
   AGENTFS_ASSIGN(auto fd, Use());
+  if (writers_ == Writers::kUs) room_.MakeIfGrowing(fd->get());
   AGENTFS_TRY(SyncDataFd(fd->get()));
   return files_->SyncName(*this);
 }
@@ -214,8 +224,8 @@ std::shared_ptr<FileObject> ObjectFiles::LiveLocked(ObjectId id) {
   return it == live_.end() ? nullptr : it->second.lock();
 }
 
-std::shared_ptr<FileObject> ObjectFiles::AddLocked(ObjectId id, Fd fd) {
-  auto object = std::make_shared<FileObject>(shared_from_this(), id, made_[ShardOf(id)]);
+std::shared_ptr<FileObject> ObjectFiles::AddLocked(ObjectId id, Fd fd, Writers writers) {
+  auto object = std::make_shared<FileObject>(shared_from_this(), id, made_[ShardOf(id)], writers);
   live_[id.value] = object;
   {
     absl::MutexLock lock(&object->mutex_);
@@ -260,7 +270,7 @@ Result<std::shared_ptr<BlobObject>> ObjectFiles::Create(ObjectId id) {
   absl::MutexLock lock(&mutex_);
   AGENTFS_ASSIGN(Fd fd, CreateFileLocked(id));
   ++made_[ShardOf(id)];
-  return std::shared_ptr<BlobObject>(AddLocked(id, std::move(fd)));
+  return std::shared_ptr<BlobObject>(AddLocked(id, std::move(fd), Writers::kUs));
 }
 
 // It has a name all the time: the kernel gives none to a file that has lost its last.
@@ -310,14 +320,14 @@ Result<std::shared_ptr<BlobObject>> ObjectFiles::Adopt(ObjectId id, int file) {
   }
   ++made_[ShardOf(id)];
   AGENTFS_ASSIGN(Fd fd, OpenExistingLocked(id));
-  return std::shared_ptr<BlobObject>(AddLocked(id, std::move(fd)));
+  return std::shared_ptr<BlobObject>(AddLocked(id, std::move(fd), Writers::kOthersToo));
 }
 
 Result<std::shared_ptr<BlobObject>> ObjectFiles::Open(ObjectId id) {
   absl::MutexLock lock(&mutex_);
   if (auto object = LiveLocked(id)) return std::shared_ptr<BlobObject>(std::move(object));
   AGENTFS_ASSIGN(Fd fd, OpenExistingLocked(id));
-  return std::shared_ptr<BlobObject>(AddLocked(id, std::move(fd)));
+  return std::shared_ptr<BlobObject>(AddLocked(id, std::move(fd), Writers::kOthersToo));
 }
 
 Result<void> ObjectFiles::Remove(ObjectId id) {
@@ -429,7 +439,11 @@ void ObjectFiles::Forget(FileObject& object) {
   std::erase(open_, &object);
   auto it = live_.find(object.id_.value);
   // Not if the name is by now another object's.
-  if (it != live_.end() && it->second.expired()) live_.erase(it);
+  if (it == live_.end() || !it->second.expired()) return;
+  if (object.room_.spare()) {
+    if (auto file = OpenExistingLocked(object.id_); file.ok()) object.room_.GiveBack(file->get());
+  }
+  live_.erase(it);
 }
 
 class HostBlobStore final : public BlobStore {

@@ -148,6 +148,7 @@ Result<Config> ReadTable(toml::table& table, const std::string& file_name) {
   read.Number("workspace", "lock_timeout_ms", config.lock_timeout_ms);
   read.Number("server", "idle_ms", config.server_idle_ms);
   read.Number("server", "linger_ms", config.server_linger_ms);
+  read.Flag("server", "io_uring", config.server_io_uring);
   read.Number("snapshots", "keep_last", config.checkpoints.keep_last);
   read.Number("snapshots", "keep_hourly", config.checkpoints.keep_hourly);
   read.Number("snapshots", "keep_daily", config.checkpoints.keep_daily);
@@ -215,6 +216,9 @@ std::string RenderConfig(const Config& config) {
                      config.server_idle_ms);
   out += fmt::format("linger_ms = {}  # and after that long without a run, once it had one\n",
                      config.server_linger_ms);
+  out += fmt::format(
+      "io_uring = {}  # if off, root turns the kernel's enable_uring on while it mounts\n",
+      config.server_io_uring);
   out += fmt::format(
       "\n[snapshots]  # those taken before each run and exec, of each branch; others stay\n"
       "keep_last = {}\nkeep_hourly = {}  # the last of each of so many hours\nkeep_daily = {}\n",

@@ -25,6 +25,9 @@ struct Config {
   uint32_t server_idle_ms = 1'000;
   // How long it stays after the last command that ran in a sandbox, for the next one.
   uint32_t server_linger_ms = 10'000;
+  // Whether mounts use FUSE over io_uring where they can. Root turns the kernel's switch for it
+  // (enable_uring) on while a mount is made, if it is off.
+  bool server_io_uring = true;
   VolumeOptions volume;
   CheckpointPolicy checkpoints;
   SandboxRules sandbox = SandboxRules::Default();

@@ -13,6 +13,7 @@
 #include "adapters/fuse/forest.h"
 #include "adapters/fuse/inode_table.h"
 #include "adapters/fuse/invalidator.h"
+#include "adapters/fuse/transport/connection.h"
 #include "adapters/fuse/transport/notifier.h"
 
 namespace agentfs::fuse {
@@ -181,13 +182,13 @@ Result<std::unique_ptr<Mount>> Mount::Start(MountSource source, ServeOptions opt
   if (options.profile == Profile::kAudited) {
     options.wanted.features = options.wanted.features.Without(Feature::kNoOpen);
   }
-  AGENTFS_ASSIGN(MountPoint point, MountPoint::Mount(options.mount_point, options.mount));
-  AGENTFS_ASSIGN(const fuse::Capabilities agreed, Negotiate(point.device(), options.wanted));
+  AGENTFS_ASSIGN(Connection made, Connect(options.mount_point, options.mount, options.wanted));
+  const fuse::Capabilities& agreed = made.agreed;
   if (options.profile == Profile::kBulk && !agreed.Has(Feature::kPassthrough)) {
     return NoBulk("this kernel has no passthrough (Linux 6.9)");
   }
-  auto mount =
-      std::make_unique<MountImpl>(std::move(source), std::move(options), std::move(point), agreed);
+  auto mount = std::make_unique<MountImpl>(std::move(source), std::move(options),
+                                           std::move(made.point), agreed);
   AGENTFS_TRY(mount->Serve());
   return std::unique_ptr<Mount>(std::move(mount));
 }

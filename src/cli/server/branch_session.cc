@@ -116,13 +116,14 @@ class BranchSession::Served {
 
 BranchSession::BranchSession(Volume& volume, const Layout& layout,
                              std::shared_ptr<const RulesInForce> rules,
-                             control::ChangeEvents& changes, SessionKind kind,
+                             control::ChangeEvents& changes, SessionKind kind, fuse::Wanted wanted,
                              std::function<void()> ended)
     : volume_(volume),
       layout_(layout),
       rules_(std::move(rules)),
       changes_(changes),
       kind_(std::move(kind)),
+      wanted_(wanted),
       ended_(std::move(ended)) {}
 
 BranchSession::~BranchSession() { End(); }
@@ -140,6 +141,7 @@ Result<std::shared_ptr<BranchSession::Served>> BranchSession::Start() const {
   options.mount_point = point;
   options.profile = kind_.profile;
   options.mount.source = layout_.root;
+  options.wanted = wanted_;
   // Root's command may become other users; nobody else can get to the mount point.
   options.mount.allow_other = ::geteuid() == 0;
   options.control = control_;

@@ -45,7 +45,8 @@ class BranchSession {
 
   // `ended` is called by a thread of its own when the last user has gone.
   BranchSession(Volume& volume, const Layout& layout, std::shared_ptr<const RulesInForce> rules,
-                control::ChangeEvents& changes, SessionKind kind, std::function<void()> ended);
+                control::ChangeEvents& changes, SessionKind kind, fuse::Wanted wanted,
+                std::function<void()> ended);
   ~BranchSession();  // users get errors
   // Before it is first asked for.
   void SetControl(fuse::ControlHandler control) { control_ = std::move(control); }
@@ -85,6 +86,7 @@ class BranchSession {
   const std::shared_ptr<const RulesInForce> rules_;
   control::ChangeEvents& changes_;
   const SessionKind kind_;
+  const fuse::Wanted wanted_;
   const std::function<void()> ended_;
   fuse::ControlHandler control_;
   mutable absl::Mutex mu_;  // held while it is mounted

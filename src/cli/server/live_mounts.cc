@@ -142,6 +142,7 @@ Result<void> LiveMounts::Start(Live& live) {
   options.mount.read_only = request.read_only || !request.snapshot.empty();
   options.mount.allow_other = request.allow_other;
   options.profile = request.profile == "bulk" ? fuse::Profile::kBulk : fuse::Profile::kDefault;
+  options.wanted = wanted_;
   options.control = control_;
   AGENTFS_ASSIGN(live.mount, fuse::Mount::Start(std::move(source), std::move(options)));
   return Ok();

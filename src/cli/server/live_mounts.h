@@ -27,18 +27,20 @@ namespace agentfs::cli {
 // Thread-safe. What it is given must outlive it; a mount holds the view that it shows.
 class LiveMounts final : public control::MountHost {
  public:
-  // `changed` is called, by any thread, when nobody uses the session with all branches any more.
+  // Mounts want `wanted` of the kernel. `changed` is called, by any thread, when nobody uses the
+  // session with all branches any more.
   LiveMounts(Volume& volume, ProcessTracker& processes, const Layout& layout,
-             Permissions& permissions, control::ChangeEvents& changes,
+             Permissions& permissions, control::ChangeEvents& changes, fuse::Wanted wanted,
              std::function<void()> changed)
       : volume_(volume),
         processes_(processes),
         layout_(layout),
         permissions_(permissions),
         changes_(changes),
+        wanted_(wanted),
         sessions_([this, told = std::move(changed)](SessionKind kind) {
           return std::make_unique<BranchSession>(volume_, layout_, permissions_.rules(), changes_,
-                                                 std::move(kind), told);
+                                                 std::move(kind), wanted_, told);
         }) {}
 
   // What answers ioctl on the control file of mounts made from now on.
@@ -113,6 +115,7 @@ class LiveMounts final : public control::MountHost {
   const Layout& layout_;
   Permissions& permissions_;
   control::ChangeEvents& changes_;
+  const fuse::Wanted wanted_;
   fuse::ControlHandler control_;
   SessionSet sessions_;  // the audited ones, each open a message: for runs of whom all is recorded
   LiveRuns runs_;

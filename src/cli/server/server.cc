@@ -41,6 +41,14 @@ int MillisecondsUntil(Clock::time_point time) {
   return static_cast<int>(std::max<long>(0, left));
 }
 
+fuse::Wanted WantedOf(const Config& config) {
+  fuse::Wanted wanted = fuse::MostWanted();
+  if (!config.server_io_uring) {
+    wanted.features = wanted.features.Without(fuse::Feature::kOverIoUring);
+  }
+  return wanted;
+}
+
 }  // namespace
 
 void Server::BlockEndingSignals() {
@@ -73,7 +81,8 @@ Server::Server(std::unique_ptr<OpenWorkspace> workspace, Fd signals, Fd wake, Fd
       wake_(std::move(wake)),
       mount_table_(std::move(mount_table)),
       mounts_(workspace_->volume(), workspace_->processes(), workspace_->workspace().layout,
-              workspace_->permissions(), changes_, [this] { Wake(); }),
+              workspace_->permissions(), changes_, WantedOf(workspace_->workspace().config),
+              [this] { Wake(); }),
       last_use_(SteadyNow()) {}
 
 Server::~Server() = default;

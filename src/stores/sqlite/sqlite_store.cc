@@ -15,6 +15,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -29,6 +30,7 @@
 #include "stores/sqlite/reader_pool.h"
 #include "stores/sqlite/table_sql.h"
 #include "stores/sqlite/views.h"
+#include "stores/sqlite/wal_file.h"
 
 namespace agentfs {
 namespace {
@@ -124,8 +126,9 @@ class SqliteStore : public Store {
   Durability writer_durability_ ABSL_GUARDED_BY(commit_mu_) = Durability::kSynced;
   // Frames in the WAL that may not be on the disk; at first perhaps those of a killed process.
   bool unsynced_ ABSL_GUARDED_BY(commit_mu_) = true;
-  uint64_t wal_pages_ = 0;                      // set by the WAL hook, within commits
-  std::unique_ptr<Checkpointer> checkpointer_;  // set by Open, reset by Close
+  std::optional<WalFile> wal_ ABSL_GUARDED_BY(commit_mu_);  // the writer's
+  uint64_t wal_pages_ = 0;                                  // set by the WAL hook, within commits
+  std::unique_ptr<Checkpointer> checkpointer_;              // set by Open, reset by Close
 };
 
 Result<void> SqliteStore::CreateTables() {
@@ -191,6 +194,7 @@ Result<void> SqliteStore::StartWriting(FileState state) {
     return Error(ENOTSUP, "cannot open '" + file_ + "': its filesystem has no shared memory maps",
                  "keep the file on a local filesystem");
   }
+  wal_.emplace(writer_->db());
   // A read opens the WAL, for SyncWal.
   AGENTFS_TRY(writer_->QueryInt("SELECT count(*) FROM sqlite_schema"));
   AGENTFS_TRY(writer_->Execute("PRAGMA wal_autocheckpoint = 0", "open"));
@@ -300,12 +304,7 @@ Result<void> SqliteStore::SetDurability(Durability durability) {
 
 Result<void> SqliteStore::SyncWal() {
   if (!unsynced_) return Ok();
-  sqlite3_file* wal = nullptr;
-  int code = sqlite3_file_control(writer_->db(), "main", SQLITE_FCNTL_JOURNAL_POINTER, &wal);
-  if (code == SQLITE_OK && wal != nullptr && wal->pMethods != nullptr) {
-    code = wal->pMethods->xSync(wal, SQLITE_SYNC_NORMAL);
-  }
-  if (code != SQLITE_OK) return writer_->MakeError(code, "sync");
+  if (const int code = wal_->Sync(); code != SQLITE_OK) return writer_->MakeError(code, "sync");
   unsynced_ = false;
   return Ok();
 }
@@ -327,6 +326,7 @@ Result<void> SqliteStore::Commit(const Batch& batch, Durability durability) {
   if (batch.empty()) return durability == Durability::kSynced ? SyncWal() : Ok();
   AGENTFS_TRY(SetDurability(durability));
   AGENTFS_TRY(writer_->Execute("BEGIN IMMEDIATE", "write to"));
+  if (durability == Durability::kSynced) wal_->MakeRoom(wal_pages_ * page_size_);
   Result<void> result = Apply(batch);
   if (result.ok()) result = CommitTransaction(durability);
   if (!result.ok()) {

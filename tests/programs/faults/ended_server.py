@@ -52,7 +52,7 @@ def run(scratch, program):
     fault.expect(user.line() == "begun", "the user has not begun")
     end(workspace)
     error = user.rest()
-    fault.expect(error in ("ENOTCONN", "ECONNABORTED", "EIO"), f"the user got '{error}'")
+    fault.expect(error in ("ENOTCONN", "ECONNABORTED", "ECANCELED", "EIO"), f"the user got '{error}'")
     workspace.mount()
     fault.expect(fault.read(f"{workspace.mount_point}/used") == "used", "used is not what it was")
     workspace.unmount()

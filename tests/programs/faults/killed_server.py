@@ -68,7 +68,7 @@ except OSError as e:
     print(errno.errorcode[e.errno])
 """
 # What the kernel says for a server that has gone, before and after it has noticed.
-EXPECTED = {"ENOTCONN", "ECONNABORTED", "EIO"}
+EXPECTED = {"ENOTCONN", "ECONNABORTED", "ECANCELED", "EIO"}
 
 
 def fill(lower):

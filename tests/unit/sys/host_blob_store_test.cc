@@ -204,6 +204,64 @@ TEST_P(BlobStoreTest, ThreadsShareObjectsUnderDescriptorPressure) {
   EXPECT_EQ(wrong, 0);
 }
 
+// A log: appended to and synced again and again.
+void AppendAndSync(BlobObject& object, int times, std::string* expected) {
+  for (int i = 0; i < times; ++i) {
+    const std::string line = "line " + std::to_string(i) + std::string(3000, '.');
+    ASSERT_TRUE(object.Write(expected->size(), line).ok());
+    ASSERT_TRUE(object.Sync().ok());
+    *expected += line;
+  }
+}
+
+std::string ReadBytes(BlobObject& object, size_t size) {
+  std::string out(size, '?');
+  return object.Read(0, out).ok() ? out : "";
+}
+
+TEST(HostBlobStoreTest, ALogHasRoomAheadThatReadsAsZerosAndIsGivenBack) {
+  Scratch host;
+  auto store = OpenHostBlobStore(host / "objects");
+  auto object = (*store)->Create(ObjectId(1)).value();
+  const std::string file = host / "objects/00/0000000000000001";
+  std::string expected;
+  AppendAndSync(*object, 20, &expected);
+  EXPECT_GT(std::filesystem::file_size(file), expected.size());
+  EXPECT_EQ(ReadBytes(*object, expected.size() + 5000), expected + std::string(5000, '\0'));
+  object.reset();
+  EXPECT_EQ(std::filesystem::file_size(file), expected.size());
+  object = (*store)->Open(ObjectId(1)).value();
+  EXPECT_EQ(ReadBytes(*object, expected.size()), expected);
+}
+
+TEST(HostBlobStoreTest, WhatIsSyncedOnceHasNoRoomAhead) {
+  Scratch host;
+  auto store = OpenHostBlobStore(host / "objects");
+  auto object = (*store)->Create(ObjectId(1)).value();
+  std::string expected;
+  AppendAndSync(*object, 2, &expected);
+  EXPECT_EQ(std::filesystem::file_size(host / "objects/00/0000000000000001"), expected.size());
+}
+
+TEST(HostBlobStoreTest, RoomAheadNeverTakesTheBytesOfAnotherWriter) {
+  Scratch host;
+  auto store = OpenHostBlobStore(host / "objects");
+  auto object = (*store)->Create(ObjectId(1)).value();
+  constexpr uint64_t kFar = 2 << 20;
+  std::thread far([&] {
+    for (uint64_t i = 0; i < 2000; ++i) {
+      ASSERT_TRUE(object->Write(kFar + i * 1000, std::string(1000, 'f')).ok());
+    }
+  });
+  std::string expected;
+  AppendAndSync(*object, 200, &expected);
+  far.join();
+  std::string out(2'000'000, '?');
+  ASSERT_TRUE(object->Read(kFar, out).ok());
+  EXPECT_EQ(out.find_first_not_of('f'), std::string::npos);
+  EXPECT_EQ(ReadBytes(*object, expected.size()), expected);
+}
+
 // Runs `work` in a child that may have `limit` descriptors; its status is 0 if `work` said true.
 template <typename Work>
 void InChildWithDescriptors(rlim_t limit, Work work) {

@@ -1,13 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "adapters/fuse/transport/transport.h"
 
-#include <fcntl.h>
-
-#include <cerrno>
-
 #include "adapters/fuse/transport/device_transport.h"
 #include "adapters/fuse/transport/uring_transport.h"
-#include "sys/fd.h"
 
 namespace agentfs::fuse {
 namespace {
@@ -20,13 +15,6 @@ size_t DeviceThreads(const TransportOptions& options) {
 }
 
 }  // namespace
-
-bool UringIsAvailable() {
-  auto parameter = OpenAt(AT_FDCWD, "/sys/module/fuse/parameters/enable_uring", O_RDONLY);
-  char enabled = 'N';
-  if (!parameter.ok() || !ReadAt(parameter->get(), 0, std::span(&enabled, 1)).ok()) return false;
-  return enabled == 'Y' && CanMakeRings();
-}
 
 Result<std::unique_ptr<Transport>> StartTransport(int device, const Capabilities& capabilities,
                                                   Handler& handler,

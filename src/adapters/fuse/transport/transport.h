@@ -44,10 +44,6 @@ class Transport {
   virtual Statistics statistics() const = 0;
 };
 
-// Whether it makes sense to want kOverIoUring: the kernel's administrator has enabled it
-// (/sys/module/fuse/parameters/enable_uring) and this process may use io_uring.
-bool UringIsAvailable();
-
 // Whether a lone client is served next to it (client_follower.h), if that is possible.
 enum class Following { kIfPossible, kNever };
 

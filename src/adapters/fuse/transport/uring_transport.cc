@@ -6,17 +6,23 @@
 #include <string>
 
 #include "absl/synchronization/blocking_counter.h"
+#include "sys/fd.h"
 
 namespace agentfs::fuse {
 namespace {
 
-constexpr size_t kManyProcessors = 16;
+// As many requests can be blocked before one of the same processor waits. An entry that is added
+// later does not take what waits already (Linux 6.18), so all are there from the beginning.
+constexpr size_t kThreads = 32;
+constexpr size_t kFewest = 2;  // of a processor
 
 }  // namespace
 
 UringPlan PlanUring(const Processors& processors, size_t threads_per_processor) {
   if (threads_per_processor == 0) {
-    threads_per_processor = processors.online.size() > kManyProcessors ? 2 : 4;
+    // A ring is a descriptor.
+    const size_t all = std::min(kThreads, DescriptorBudget() / 4);
+    threads_per_processor = std::max(kFewest, all / std::max<size_t>(1, processors.online.size()));
   }
   UringPlan plan;
   UringPlace offline;

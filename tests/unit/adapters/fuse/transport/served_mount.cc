@@ -12,6 +12,8 @@
 #include <utility>
 
 #include "absl/time/time.h"
+#include "adapters/fuse/transport/connection.h"
+#include "adapters/fuse/transport/uring_switch.h"
 
 namespace agentfs::fuse::test {
 namespace {
@@ -50,9 +52,7 @@ Watchdog::~Watchdog() {
 std::string WhyNot(Way way) {
   if (::access("/dev/fuse", R_OK | W_OK) != 0) return "no /dev/fuse that this user may open";
   if (::geteuid() != 0) return "mounting directly needs root";
-  if (way == Way::kUring && !UringIsAvailable()) {
-    return "io_uring is off: echo Y > /sys/module/fuse/parameters/enable_uring";
-  }
+  if (way == Way::kUring && !UringSwitch::TurnOn().on()) return "no FUSE over io_uring here";
   return "";
 }
 
@@ -60,12 +60,12 @@ Result<std::unique_ptr<ServedMount>> ServedMount::Start(Handler& handler,
                                                         const ServedOptions& options) {
   std::unique_ptr<ServedMount> served(new ServedMount);
   served->watchdog_.emplace(served->root());
-  AGENTFS_ASSIGN(MountPoint point, MountPoint::Mount(served->root(), options.mount));
-  served->point_.emplace(std::move(point));
   Wanted wanted = options.wanted;
   if (options.way == Way::kUring) wanted.features = wanted.features.With(Feature::kOverIoUring);
+  AGENTFS_ASSIGN(Connection made, Connect(served->root(), options.mount, wanted));
+  served->point_.emplace(std::move(made.point));
+  served->capabilities_ = made.agreed;
   const int device = served->point_->device();
-  AGENTFS_ASSIGN(served->capabilities_, Negotiate(device, wanted));
   AGENTFS_ASSIGN(served->transport_,
                  StartTransport(device, served->capabilities_, handler, options.transport));
   return served;
