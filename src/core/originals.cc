@@ -15,8 +15,18 @@ namespace {
 
 // Larger files are not kept: it would cost more than merging them is worth.
 constexpr uint64_t kMaxOriginal = uint64_t{256} << 10;
+// Of git's index, which git rewrites itself, and which need not be text.
+constexpr uint64_t kMaxIndex = uint64_t{4} << 20;
+constexpr std::string_view kIndexMagic = "DIRC";
 // How far git looks for a byte that text does not have.
 constexpr size_t kTextProbe = 8000;
+
+Result<bool> IsGitIndex(BaseFile& file, std::string_view path) {
+  if (path.substr(path.rfind('/') + 1) != "index") return false;
+  char magic[kIndexMagic.size()];
+  AGENTFS_ASSIGN(const size_t got, file.Read(0, magic));
+  return std::string_view(magic, got) == kIndexMagic;
+}
 
 }  // namespace
 
@@ -24,7 +34,8 @@ Result<Buffer> ViewNodes::ReadOriginal(const std::string& path) {
   Result<std::unique_ptr<BaseFile>> file = volume_.base->Open(path);
   if (!file.ok()) return Buffer();  // gone, or no regular file
   AGENTFS_ASSIGN(const BaseStat stat, (*file)->Stat());
-  if (stat.attr.size == 0 || stat.attr.size > kMaxOriginal) return Buffer();
+  AGENTFS_ASSIGN(const bool index, IsGitIndex(**file, path));
+  if (stat.attr.size == 0 || stat.attr.size > (index ? kMaxIndex : kMaxOriginal)) return Buffer();
   const size_t head = path.size() + 1;
   Buffer original = Buffer::Allocate(head + stat.attr.size);
   char* out = original.mutable_data();
@@ -32,7 +43,8 @@ Result<Buffer> ViewNodes::ReadOriginal(const std::string& path) {
   out[path.size()] = '\0';
   AGENTFS_ASSIGN(const size_t got, (*file)->Read(0, {out + head, stat.attr.size}));
   const std::string_view content = original.view().substr(head, got);
-  if (content.substr(0, kTextProbe).find('\0') != content.npos) return Buffer();
+  const bool text = content.substr(0, kTextProbe).find('\0') == content.npos;
+  if (!text && !index) return Buffer();
   original.SetSize(head + got);
   return original;
 }

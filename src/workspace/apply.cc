@@ -110,6 +110,8 @@ Result<ApplyPlan> Applier::Plan(const std::string& ref, const ApplyOptions& opti
     if (options.on_conflict == OnConflict::kOverwrite) break;
     AGENTFS_ASSIGN(auto conflict, FindConflict(plan.views, change));
     if (!conflict) continue;
+    AGENTFS_ASSIGN(const bool refreshed, IsRefreshedGitIndex(plan.views, change));
+    if (refreshed) continue;
     if (options.on_conflict == OnConflict::kMerge) {
       AGENTFS_ASSIGN(auto merged, MergeChange(plan.views, change));
       if (merged) {

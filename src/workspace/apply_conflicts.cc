@@ -4,9 +4,11 @@
 #include <sys/stat.h>
 
 #include "agentfs/files.h"
+#include "agentfs/path.h"
 #include "base/clock.h"
 #include "core/originals.h"
 #include "workspace/file_content.h"
+#include "workspace/git_index.h"
 #include "workspace/text_lines.h"
 
 namespace agentfs {
@@ -52,6 +54,27 @@ MaybeConflict ConflictOfModified(const PathChange& change) {
   return ChangedSince(change) ? In(ConflictKind::kChanged, change) : MaybeConflict();
 }
 
+// Both, and of a size that fits in memory.
+bool AreFiles(const PathChange& change) {
+  return change.before.node && change.after.node && S_ISREG(change.before.attr.mode) &&
+         S_ISREG(change.after.attr.mode) && change.before.attr.size <= kMaxMerged &&
+         change.after.attr.size <= kMaxMerged;
+}
+
+// What the base had at the path when the branch replaced it; none: it was not kept.
+Result<std::optional<std::string>> OriginalOf(const Views& views, const PathChange& change) {
+  Result<std::string> original =
+      views.after->GetXattr(Caller{}, *change.after.node, kOriginalXattr);
+  if (original.code() == ENODATA) return std::optional<std::string>();
+  if (!original.ok()) return original.error();
+  const std::string& path = change.old_path.empty() ? change.path : change.old_path;
+  const size_t end = original->find('\0');
+  if (end == original->npos || "/" + original->substr(0, end) != path) {
+    return std::optional<std::string>();
+  }
+  return std::optional<std::string>(original->substr(end + 1));
+}
+
 }  // namespace
 
 std::string ApplyConflict::reason() const {
@@ -85,27 +108,25 @@ Result<std::optional<ApplyConflict>> FindConflict(const Views& views, const Path
   return MaybeConflict();
 }
 
+Result<bool> IsRefreshedGitIndex(const Views& views, const PathChange& change) {
+  if (FileName(change.path) != "index" || !AreFiles(change)) return false;
+  AGENTFS_ASSIGN(const auto original, OriginalOf(views, change));
+  if (!original || !LooksLikeGitIndex(*original)) return false;
+  AGENTFS_ASSIGN(const std::string now,
+                 ReadWhole(*views.before, *change.before.node, change.before.attr.size));
+  return SameGitIndex(*original, now);
+}
+
 Result<std::optional<std::string>> MergeChange(const Views& views, const PathChange& change) {
-  const bool files = change.before.node && change.after.node && S_ISREG(change.before.attr.mode) &&
-                     S_ISREG(change.after.attr.mode);
-  if (!files || change.before.attr.size > kMaxMerged || change.after.attr.size > kMaxMerged) {
-    return std::optional<std::string>();
-  }
-  Result<std::string> original =
-      views.after->GetXattr(Caller{}, *change.after.node, kOriginalXattr);
-  if (original.code() == ENODATA) return std::optional<std::string>();
-  if (!original.ok()) return original.error();
-  const std::string& path = change.old_path.empty() ? change.path : change.old_path;
-  const size_t end = original->find('\0');
-  if (end == original->npos || "/" + original->substr(0, end) != path) {
-    return std::optional<std::string>();
-  }
+  if (!AreFiles(change)) return std::optional<std::string>();
+  AGENTFS_ASSIGN(const auto original, OriginalOf(views, change));
+  if (!original) return std::optional<std::string>();
   AGENTFS_ASSIGN(const std::string ours,
                  ReadWhole(*views.before, *change.before.node, change.before.attr.size));
   AGENTFS_ASSIGN(const std::string theirs,
                  ReadWhole(*views.after, *change.after.node, change.after.attr.size));
   if (LooksBinary(ours) || LooksBinary(theirs)) return std::optional<std::string>();
-  return MergeLines(std::string_view(*original).substr(end + 1), ours, theirs);
+  return MergeLines(*original, ours, theirs);
 }
 
 }  // namespace agentfs

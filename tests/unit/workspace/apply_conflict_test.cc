@@ -132,5 +132,37 @@ TEST_F(ApplyTest, ALinkThatAppearsWhileItWritesIsRefused) {
   EXPECT_EQ(ReadBase("e"), "base");
 }
 
+// `git status` writes what it has learnt of files' times into the index.
+TEST_F(ApplyTest, AGitIndexThatWasOnlyRefreshedIsNoConflict) {
+  auto git = [&](const std::string& text) {
+    const std::string command = "cd '" + layout_.base + "' && git -c user.name=n -c user.email=e " +
+                                text + " > /dev/null 2>&1";
+    ASSERT_EQ(std::system(command.c_str()), 0) << command;
+  };
+  BaseFile("a", "1");
+  git("init");
+  git("add a");
+  const std::string staged = ReadBase(".git/index");
+  git("commit -m first");
+  OpenOverBase(Backing::kSqlite);
+  {
+    auto branch = Branch();
+    Get(branch->WriteFile(".git/index.lock", staged));
+    Get(branch->Rename(".git/index.lock", ".git/index"));
+  }
+  const std::string seen = ReadBase(".git/index");
+  NextTick();
+  fs::last_write_time(base("a"), fs::file_time_type::clock::now() - std::chrono::hours(1));
+  git("status");
+  EXPECT_NE(ReadBase(".git/index"), seen);
+  EXPECT_THAT(Conflicts(), IsEmpty());
+  BaseFile("b", "2");
+  git("add b");
+  EXPECT_THAT(Conflicts(), ElementsAre("/.git/index"));
+  git("rm --cached b");
+  ApplyAll();
+  EXPECT_EQ(ReadBase(".git/index"), staged);
+}
+
 }  // namespace
 }  // namespace agentfs
