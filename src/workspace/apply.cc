@@ -110,8 +110,8 @@ Result<ApplyPlan> Applier::Plan(const std::string& ref, const ApplyOptions& opti
     if (options.on_conflict == OnConflict::kOverwrite) break;
     AGENTFS_ASSIGN(auto conflict, FindConflict(plan.views, change));
     if (!conflict) continue;
-    AGENTFS_ASSIGN(const bool refreshed, IsRefreshedGitIndex(plan.views, change));
-    if (refreshed) continue;
+    AGENTFS_ASSIGN(const bool same, SaysTheSame(plan.views, change));
+    if (same) continue;
     if (options.on_conflict == OnConflict::kMerge) {
       AGENTFS_ASSIGN(auto merged, MergeChange(plan.views, change));
       if (merged) {
@@ -246,7 +246,26 @@ Result<std::optional<ApplyRecord>> Applier::Last() {
 Result<std::vector<std::string>> Applier::ChangedSinceLast() {
   AGENTFS_ASSIGN(ApplyRun run, OpenRun(std::string(kLast)));
   AGENTFS_TRY(run.Load());
-  return run.ChangedSince();
+  AGENTFS_ASSIGN(std::vector<std::string> changed, run.ChangedSince());
+  AGENTFS_ASSIGN(const auto same, RewrittenSince(run));
+  std::erase_if(changed, [&](const std::string& path) {
+    return std::find(same.begin(), same.end(), path) != same.end();
+  });
+  return changed;
+}
+
+// A person's `git status` writes git's index again, for instance.
+Result<std::vector<std::string>> Applier::RewrittenSince(ApplyRun& run) {
+  const ApplyRecord& record = run.record();
+  if (!HasSnapshot(volume_, record.snapshot)) return std::vector<std::string>();
+  AGENTFS_ASSIGN(std::vector<std::string> changed, run.ChangedSince());
+  // These were never as the snapshot has them.
+  std::erase_if(changed, [&](const std::string& path) {
+    return std::find(record.merged.begin(), record.merged.end(), path) != record.merged.end();
+  });
+  if (changed.empty()) return changed;
+  AGENTFS_ASSIGN(const Views views, OpenViews(volume_, "base", record.snapshot));
+  return FindSame(views, changed);
 }
 
 Result<void> Applier::UndoLast() {
@@ -266,6 +285,8 @@ Result<void> Applier::Revert(ApplyRun& run) {
     AGENTFS_ASSIGN(const std::vector<std::string> names, FindOldNames(volume_, record));
     run.GiveBackCopies(names);
   }
+  AGENTFS_ASSIGN(const auto rewritten, RewrittenSince(run));
+  run.TakeForApplied(rewritten);
   AGENTFS_TRY(run.Undo(ApplyState::kReverting));
   return FinishUndo(run);
 }

@@ -90,6 +90,8 @@ class Applier {
   Result<void> NameKept(ApplyRecord& record);
   Result<void> NameMoved(const ApplyPlan& plan, ApplyRecord& record);
   Result<void> TakeBack(ApplyRun& run);
+  // The paths that were written since, with what was applied.
+  Result<std::vector<std::string>> RewrittenSince(ApplyRun& run);
   Result<void> Finish(ApplyRun& run);
   Result<void> Revert(ApplyRun& run);
   Result<void> FinishUndo(ApplyRun& run);

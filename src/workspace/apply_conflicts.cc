@@ -4,7 +4,6 @@
 #include <sys/stat.h>
 
 #include "agentfs/files.h"
-#include "agentfs/path.h"
 #include "base/clock.h"
 #include "core/originals.h"
 #include "workspace/file_content.h"
@@ -54,11 +53,17 @@ MaybeConflict ConflictOfModified(const PathChange& change) {
   return ChangedSince(change) ? In(ConflictKind::kChanged, change) : MaybeConflict();
 }
 
-// Both, and of a size that fits in memory.
-bool AreFiles(const PathChange& change) {
-  return change.before.node && change.after.node && S_ISREG(change.before.attr.mode) &&
-         S_ISREG(change.after.attr.mode) && change.before.attr.size <= kMaxMerged &&
-         change.after.attr.size <= kMaxMerged;
+// A regular one, of a size that fits in memory.
+bool IsFile(const Found& found) {
+  return found.node && S_ISREG(found.attr.mode) && found.attr.size <= kMaxMerged;
+}
+
+bool AreFiles(const PathChange& change) { return IsFile(change.before) && IsFile(change.after); }
+
+Result<bool> SaySame(std::string_view a, std::string_view b) {
+  if (a == b) return true;
+  if (!LooksLikeGitIndex(a) || !LooksLikeGitIndex(b)) return false;
+  return SameGitIndex(a, b);
 }
 
 // What the base had at the path when the branch replaced it; none: it was not kept.
@@ -108,13 +113,29 @@ Result<std::optional<ApplyConflict>> FindConflict(const Views& views, const Path
   return MaybeConflict();
 }
 
-Result<bool> IsRefreshedGitIndex(const Views& views, const PathChange& change) {
-  if (FileName(change.path) != "index" || !AreFiles(change)) return false;
+Result<bool> SaysTheSame(const Views& views, const PathChange& change) {
+  if (!AreFiles(change)) return false;
   AGENTFS_ASSIGN(const auto original, OriginalOf(views, change));
-  if (!original || !LooksLikeGitIndex(*original)) return false;
+  if (!original) return false;
   AGENTFS_ASSIGN(const std::string now,
                  ReadWhole(*views.before, *change.before.node, change.before.attr.size));
-  return SameGitIndex(*original, now);
+  return SaySame(*original, now);
+}
+
+Result<std::vector<std::string>> FindSame(const Views& base_and_snapshot,
+                                          const std::vector<std::string>& paths) {
+  const auto& [base, snapshot] = base_and_snapshot;
+  std::vector<std::string> same;
+  for (const std::string& path : paths) {
+    const auto now = Files(base).Resolve(path, FollowLinks::kNo);
+    const auto then = Files(snapshot).Resolve(path, FollowLinks::kNo);
+    if (!now.ok() || !then.ok() || !IsFile(*now) || !IsFile(*then)) continue;
+    AGENTFS_ASSIGN(const std::string a, ReadWhole(*base, *now->node, now->attr.size));
+    AGENTFS_ASSIGN(const std::string b, ReadWhole(*snapshot, *then->node, then->attr.size));
+    AGENTFS_ASSIGN(const bool says_same, SaySame(a, b));
+    if (says_same) same.push_back(path);
+  }
+  return same;
 }
 
 Result<std::optional<std::string>> MergeChange(const Views& views, const PathChange& change) {

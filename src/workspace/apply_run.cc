@@ -415,7 +415,8 @@ Result<void> ApplyRun::TakeBackWrite(const ApplyStep& step, const std::string& b
     AGENTFS_ASSIGN(const auto st, Look(base_, step.path));
     // Its number may be another file's by now, if this is the second try.
     const bool same_type = st && ((st->st_mode ^ step.after.mode) & S_IFMT) == 0;
-    if (same_type && st->st_ino == step.inode) AGENTFS_TRY(base_.Unlink(step.path));
+    const bool ours = same_type && (st->st_ino == step.inode || applied_.contains(step.path));
+    if (ours) AGENTFS_TRY(base_.Unlink(step.path));
   }
   return staged ? UnlessGone(base_.Unlink(step.temp)) : Ok();
 }

@@ -65,6 +65,10 @@ class ApplyRun {
   void GiveBackCopies(const std::vector<std::string>& paths) {
     copied_.insert(paths.begin(), paths.end());
   }
+  // Undo is to remove new files from these paths ("/a"), though they are others by now.
+  void TakeForApplied(const std::vector<std::string>& paths) {
+    for (const std::string& path : paths) applied_.insert(path.substr(1));
+  }
   // Takes back all steps that are done; `state` says why.
   Result<void> Undo(ApplyState state = ApplyState::kUndoing);
   // The paths that were changed after they were applied, so that undoing would lose it.
@@ -103,7 +107,7 @@ class ApplyRun {
   const ApplyHook hook_;
   ApplyRecord record_;
   std::optional<HostTree> backups_, kept_;
-  std::set<std::string> copied_;
+  std::set<std::string> copied_, applied_;
 };
 
 }  // namespace agentfs

@@ -132,6 +132,18 @@ TEST_F(ApplyTest, ALinkThatAppearsWhileItWritesIsRefused) {
   EXPECT_EQ(ReadBase("e"), "base");
 }
 
+TEST_F(ApplyTest, ATextThatWasOnlyTouchedIsNoConflict) {
+  BaseFile("a", "1\n");
+  BaseFile("b", std::string("1\0", 2));
+  OpenOverBase(Backing::kSqlite);
+  Get(Branch()->WriteFile("a", "2\n"));
+  Get(Branch()->WriteFile("b", "2\n"));
+  for (const char* name : {"a", "b"}) {
+    fs::last_write_time(base(name), fs::file_time_type::clock::now() - std::chrono::hours(1));
+  }
+  EXPECT_THAT(Conflicts(), ElementsAre("/b")) << "of what is no text nothing is kept to compare";
+}
+
 // `git status` writes what it has learnt of files' times into the index.
 TEST_F(ApplyTest, AGitIndexThatWasOnlyRefreshedIsNoConflict) {
   auto git = [&](const std::string& text) {
@@ -160,8 +172,34 @@ TEST_F(ApplyTest, AGitIndexThatWasOnlyRefreshedIsNoConflict) {
   git("add b");
   EXPECT_THAT(Conflicts(), ElementsAre("/.git/index"));
   git("rm --cached b");
+  const std::string before = ReadBase(".git/index");
   ApplyAll();
   EXPECT_EQ(ReadBase(".git/index"), staged);
+
+  // Neither is it one for taking it back.
+  fs::last_write_time(base("a"), fs::file_time_type::clock::now() - std::chrono::hours(2));
+  git("status");
+  EXPECT_NE(ReadBase(".git/index"), staged);
+  EXPECT_THAT(Get(Open().ChangedSinceLast()), IsEmpty());
+  Get(Open().UndoLast());
+  EXPECT_EQ(ReadBase(".git/index"), before);
+}
+
+TEST_F(ApplyTest, ANewFileThatWasWrittenAgainAsItWasIsTakenBack) {
+  BaseDirectory("d");
+  OpenOverBase(Backing::kSqlite);
+  Get(Branch()->MakeDirectory("d/new"));
+  for (const char* name : {"d/new/a", "d/new/b"}) Get(Branch()->WriteFile(name, "1\n"));
+  const Tree before = Dump(layout_.base);
+  ApplyAll();
+  fs::remove(base("d/new/a"));
+  BaseFile("d/new/a", "1\n");
+  EXPECT_THAT(Get(Open().ChangedSinceLast()), IsEmpty());
+  BaseFile("d/new/b", "2\n");
+  EXPECT_THAT(Get(Open().ChangedSinceLast()), ElementsAre("/d/new/b"));
+  BaseFile("d/new/b", "1\n");
+  Get(Open().UndoLast());
+  EXPECT_EQ(Dump(layout_.base), before);
 }
 
 }  // namespace
