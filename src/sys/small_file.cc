@@ -11,7 +11,7 @@ namespace agentfs {
 namespace {
 
 constexpr size_t kMaxBytes = 1 << 20;
-constexpr size_t kPiece = 16 << 10;
+constexpr size_t kReadPiece = 16 << 10;
 
 }  // namespace
 
@@ -22,11 +22,11 @@ Result<std::string> ReadSmallFile(const std::string& file) {
   std::string text;
   for (;;) {
     const size_t at = text.size();
-    text.resize(at + kPiece);
+    text.resize(at + kReadPiece);
     auto size = ReadAt(fd->get(), at, std::span(text).subspan(at));
     if (!size.ok()) return size.error().WithContext(file);
     text.resize(at + *size);
-    if (*size < kPiece) return text;
+    if (*size < kReadPiece) return text;
     if (text.size() >= kMaxBytes) return Error(EFBIG, file + " is too large");
   }
 }
