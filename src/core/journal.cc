@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/time/time.h"
+#include "sys/memory_reserve.h"
 
 namespace agentfs {
 namespace {
@@ -134,6 +135,8 @@ void Journal::PutAtSeal(TableId table, std::string_view key, std::string_view va
 }
 
 Result<void> Journal::Admit(Growth growth) {
+  if (!MemoryReserve::IsThere()) [[unlikely]]
+    return Error(ENOMEM);
   if (growth == Growth::kGrows && error_.load(std::memory_order_relaxed) != 0) [[unlikely]] {
     absl::MutexLock lock(&mu_);
     return last_error_;

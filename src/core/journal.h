@@ -52,7 +52,8 @@ class Journal {
   ~Journal();  // commits what is pending, unsynced, if it can
 
   // Waits while too much is pending; gives the store's error (ENOSPC, EIO) while it cannot be
-  // written. Call before taking node locks.
+  // written, and ENOMEM while there is no memory to come to an end with. Call before taking node
+  // locks.
   Result<void> Admit(Growth growth);
 
   // While a Change lives, no batch is cut and no snapshot taken: what one Change appends is

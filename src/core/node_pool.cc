@@ -15,9 +15,17 @@ constexpr size_t kHugePage = size_t{2} << 20;
 
 // Aligned, so that the host can use one page for all of it.
 void* MapHugePage() {
-  void* mapped = ::mmap(nullptr, 2 * kHugePage, PROT_READ | PROT_WRITE,
-                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (mapped == MAP_FAILED) throw std::bad_alloc();
+  const auto map = [] {
+    return ::mmap(nullptr, 2 * kHugePage, PROT_READ | PROT_WRITE,
+                  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  };
+  void* mapped = map();
+  while (mapped == MAP_FAILED) {  // as operator new does
+    const std::new_handler handler = std::get_new_handler();
+    if (handler == nullptr) throw std::bad_alloc();
+    handler();
+    mapped = map();
+  }
   char* start = static_cast<char*>(mapped);
   const size_t before = -reinterpret_cast<uintptr_t>(start) % kHugePage;
   if (before > 0) ::munmap(start, before);
@@ -60,6 +68,7 @@ void NodePool::Free(void* object) {
 void NodePool::AddBlock() {
   size_t size = std::max(total_ / 8, kFirstObjects * object_size_);
   size = size >= kHugePage ? kHugePage : size / object_size_ * object_size_;
+  blocks_.reserve(blocks_.size() + 1);  // what follows is not lost for want of room here
   void* block = size == kHugePage ? MapHugePage() : ::operator new(size);
   blocks_.push_back({block, size});
   total_ += size;

@@ -96,21 +96,33 @@ void NodeTable::Release(ViewNode* node) {
   size_.fetch_sub(1, std::memory_order_relaxed);
   // Destroying a directory releases its children, theirs, and so on: one after the other, not one
   // inside the other, because trees are deeper than stacks.
-  static thread_local std::vector<ViewNode*>* draining = nullptr;
-  if (draining != nullptr) {
-    draining->push_back(node);
-    return;
-  }
-  std::vector<ViewNode*> nodes{node};
+  static thread_local Doomed* draining = nullptr;
+  if (draining != nullptr && Postpone(node, *draining)) return;
+  if (draining != nullptr) return Destroy(node);
+  Doomed nodes{node};
   draining = &nodes;
   while (!nodes.empty()) {
     ViewNode* next = nodes.back();
     nodes.pop_back();
-    owner_.NodeDropped(*next);
-    next->~ViewNode();
-    pool_.Free(next);
+    Destroy(next);
   }
   draining = nullptr;
+}
+
+// False: there is no memory to remember it.
+bool NodeTable::Postpone(ViewNode* node, Doomed& nodes) {
+  try {
+    nodes.push_back(node);
+    return true;
+  } catch (const std::bad_alloc&) {
+    return false;
+  }
+}
+
+void NodeTable::Destroy(ViewNode* node) {
+  owner_.NodeDropped(*node);
+  node->~ViewNode();
+  pool_.Free(node);
 }
 
 void ViewNode::ReleaseLast() { table_.Release(this); }

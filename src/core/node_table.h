@@ -11,6 +11,7 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
+#include "absl/container/inlined_vector.h"
 #include "absl/synchronization/mutex.h"
 #include "agentfs/filesystem.h"
 #include "core/node_pool.h"
@@ -61,6 +62,11 @@ class NodeTable {
     void Insert(ViewNode* node) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu);
     void Erase(ViewNode* node) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu);
   };
+  // Nodes to be destroyed; most often it is one.
+  using Doomed = absl::InlinedVector<ViewNode*, 16>;
+  static bool Postpone(ViewNode* node, Doomed& nodes);
+  void Destroy(ViewNode* node);
+
   static constexpr size_t kShards = 8;
   Shard& ShardOf(NodeId id) { return shards_[(id.value / kPageNodes * 0x9E3779B97F4A7C15u) >> 61]; }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/reaper.h"
 
+#include <new>
 #include <optional>
 #include <utility>
 
@@ -13,9 +14,11 @@
 namespace agentfs {
 
 void Reaper::Add(Orphan orphan) {
-  {
+  try {
     absl::MutexLock lock(&mu_);
     orphans_.push_back(orphan);
+  } catch (const std::bad_alloc&) {
+    return;  // its row stays in `orphans` until the volume is next opened
   }
   if (volume_.journal != nullptr) volume_.journal->Wake();
 }

@@ -130,7 +130,8 @@ class ObjectFiles : public std::enable_shared_from_this<ObjectFiles> {
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   Result<Fd> CreateFileLocked(ObjectId id) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   Result<Fd> OpenExistingLocked(ObjectId id) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  std::shared_ptr<FileObject> AddLocked(ObjectId id, Fd fd, Writers writers)
+  // `object` outlives the lock, which its destructor takes, also when there is no memory.
+  void AddLocked(ObjectId id, Fd fd, Writers writers, std::shared_ptr<FileObject>& object)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   std::shared_ptr<FileObject> LiveLocked(ObjectId id) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Closes descriptors until at most `limit` are open (pinned ones do not count).
@@ -224,8 +225,9 @@ std::shared_ptr<FileObject> ObjectFiles::LiveLocked(ObjectId id) {
   return it == live_.end() ? nullptr : it->second.lock();
 }
 
-std::shared_ptr<FileObject> ObjectFiles::AddLocked(ObjectId id, Fd fd, Writers writers) {
-  auto object = std::make_shared<FileObject>(shared_from_this(), id, made_[ShardOf(id)], writers);
+void ObjectFiles::AddLocked(ObjectId id, Fd fd, Writers writers,
+                            std::shared_ptr<FileObject>& object) {
+  object = std::make_shared<FileObject>(shared_from_this(), id, made_[ShardOf(id)], writers);
   live_[id.value] = object;
   {
     absl::MutexLock lock(&object->mutex_);
@@ -233,7 +235,6 @@ std::shared_ptr<FileObject> ObjectFiles::AddLocked(ObjectId id, Fd fd, Writers w
   }
   open_.push_back(object.get());
   EvictLocked(descriptor_limit_);
-  return object;
 }
 
 Result<Fd> ObjectFiles::CreateFileLocked(ObjectId id) {
@@ -267,10 +268,12 @@ Result<Fd> ObjectFiles::OpenExistingLocked(ObjectId id) {
 }
 
 Result<std::shared_ptr<BlobObject>> ObjectFiles::Create(ObjectId id) {
+  std::shared_ptr<FileObject> object;
   absl::MutexLock lock(&mutex_);
   AGENTFS_ASSIGN(Fd fd, CreateFileLocked(id));
   ++made_[ShardOf(id)];
-  return std::shared_ptr<BlobObject>(AddLocked(id, std::move(fd), Writers::kUs));
+  AddLocked(id, std::move(fd), Writers::kUs, object);
+  return std::shared_ptr<BlobObject>(object);
 }
 
 // It has a name all the time: the kernel gives none to a file that has lost its last.
@@ -312,6 +315,7 @@ Result<std::shared_ptr<BlobObject>> ObjectFiles::Adopt(ObjectId id, int file) {
   const auto link = [&] {
     return ::linkat(AT_FDCWD, source.c_str(), root_.get(), FileOf(id).c_str(), AT_SYMLINK_FOLLOW);
   };
+  std::shared_ptr<FileObject> object;
   absl::MutexLock lock(&mutex_);
   if (link() != 0) {
     if (errno != ENOENT) return ErrnoError();
@@ -320,14 +324,18 @@ Result<std::shared_ptr<BlobObject>> ObjectFiles::Adopt(ObjectId id, int file) {
   }
   ++made_[ShardOf(id)];
   AGENTFS_ASSIGN(Fd fd, OpenExistingLocked(id));
-  return std::shared_ptr<BlobObject>(AddLocked(id, std::move(fd), Writers::kOthersToo));
+  AddLocked(id, std::move(fd), Writers::kOthersToo, object);
+  return std::shared_ptr<BlobObject>(object);
 }
 
 Result<std::shared_ptr<BlobObject>> ObjectFiles::Open(ObjectId id) {
+  std::shared_ptr<FileObject> object;
   absl::MutexLock lock(&mutex_);
-  if (auto object = LiveLocked(id)) return std::shared_ptr<BlobObject>(std::move(object));
+  object = LiveLocked(id);
+  if (object) return std::shared_ptr<BlobObject>(object);
   AGENTFS_ASSIGN(Fd fd, OpenExistingLocked(id));
-  return std::shared_ptr<BlobObject>(AddLocked(id, std::move(fd), Writers::kOthersToo));
+  AddLocked(id, std::move(fd), Writers::kOthersToo, object);
+  return std::shared_ptr<BlobObject>(object);
 }
 
 Result<void> ObjectFiles::Remove(ObjectId id) {

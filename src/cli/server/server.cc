@@ -16,6 +16,7 @@
 #include "cli/command_line.h"
 #include "cli/server/lock_or_server.h"
 #include "cli/workspace_json.h"
+#include "sys/memory_reserve.h"
 #include "sys/own_namespace.h"
 
 namespace agentfs::cli {
@@ -58,6 +59,7 @@ void Server::BlockEndingSignals() {
 }
 
 Result<std::unique_ptr<Server>> Server::Open(Workspace workspace) {
+  MemoryReserve::SetAside();
   auto taken = LockOrFindServer(workspace);
   if (!taken.ok()) return taken.error();
   if (!*taken) return Error(EALREADY, "another process serves the workspace");
