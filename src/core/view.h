@@ -127,6 +127,9 @@ class View final : public FileSystem {
   };
 
   Result<void> Admit(Growth growth);
+  // Without a place at the end of the file, which `at` is then.
+  Result<size_t> WriteTo(const Caller& caller, ViewNode& node, std::span<const char> data,
+                         std::optional<uint64_t>& at);
   void Notify(const ChangeEvent& event) const ABSL_SHARED_LOCKS_REQUIRED(operations_) {
     for (ChangeObserver* observer : observers_) observer->Changed(event);
   }

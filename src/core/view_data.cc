@@ -61,34 +61,34 @@ Result<size_t> View::Read(Node& node, uint64_t offset, std::span<char> out) {
   return count;
 }
 
-Result<size_t> View::Write(const Caller& caller, Node& base_node, uint64_t offset,
+Result<size_t> View::Write(const Caller& caller, Node& node, uint64_t offset,
                            std::span<const char> data) {
-  Operation operation(*this);
-  AGENTFS_TRY(Admit(Growth::kGrows));
-  ViewNode& node = AsViewNode(base_node);
-  Note note(*this, OpKind::kWrite, caller, node);
-  note.Attach(node, data.size());
-  Anchor anchor(*this, node);
-  AGENTFS_ASSIGN(NodeLock lock, NodeLock::Take(nodes_, node, LockMode::kExclusive));
-  AGENTFS_TRY(CheckRegular(node));
-  Result<size_t> written = io_.WriteLocked(caller, node, offset, data);
-  if (written.ok()) NotifyNode(ChangeEvent::Kind::kContent, caller, node);
-  return written;
+  std::optional<uint64_t> at = offset;
+  return WriteTo(caller, AsViewNode(node), data, at);
 }
 
-Result<uint64_t> View::Append(const Caller& caller, Node& base_node, std::span<const char> data) {
+Result<uint64_t> View::Append(const Caller& caller, Node& node, std::span<const char> data) {
+  std::optional<uint64_t> at;
+  AGENTFS_TRY(WriteTo(caller, AsViewNode(node), data, at));
+  return *at;
+}
+
+Result<size_t> View::WriteTo(const Caller& caller, ViewNode& node, std::span<const char> data,
+                             std::optional<uint64_t>& at) {
   Operation operation(*this);
   AGENTFS_TRY(Admit(Growth::kGrows));
-  ViewNode& node = AsViewNode(base_node);
   Note note(*this, OpKind::kWrite, caller, node);
   note.Attach(node, data.size());
   Anchor anchor(*this, node);
   AGENTFS_ASSIGN(NodeLock lock, NodeLock::Take(nodes_, node, LockMode::kExclusive));
   AGENTFS_TRY(CheckRegular(node));
-  AGENTFS_ASSIGN(Attr attr, nodes_.AttrLocked(node));
-  AGENTFS_TRY(io_.WriteLocked(caller, node, attr.size, data));
-  NotifyNode(ChangeEvent::Kind::kContent, caller, node);
-  return attr.size;
+  if (!at) {
+    AGENTFS_ASSIGN(const Attr attr, nodes_.AttrLocked(node));
+    at = attr.size;
+  }
+  Result<size_t> written = io_.WriteLocked(caller, node, *at, data);
+  if (written.ok()) NotifyNode(ChangeEvent::Kind::kContent, caller, node);
+  return written;
 }
 
 Result<void> View::Allocate(const Caller& caller, Node& base_node, AllocateMode mode,

@@ -143,15 +143,4 @@ std::vector<uint64_t> InodeTable::AllIds() const {
   return ids;
 }
 
-std::vector<uint64_t> InodeTable::IdsOf(NodeId node) const {
-  std::vector<uint64_t> ids;
-  for (const Shard& shard : shards_) {
-    absl::ReaderMutexLock lock(&shard.mu);
-    for (const auto& [key, inode] : shard.inodes) {
-      if (key.node == node) ids.push_back(inode->id);
-    }
-  }
-  return ids;
-}
-
 }  // namespace agentfs::fuse

@@ -68,7 +68,6 @@ class InodeTable {
   uint64_t ParentOf(const Tree& tree, NodeId node) const;
   // In no order.
   std::vector<uint64_t> AllIds() const;
-  std::vector<uint64_t> IdsOf(NodeId node) const;  // in whatever tree
   size_t size() const { return size_.load(std::memory_order_relaxed); }
 
  private:

@@ -109,27 +109,6 @@ void Invalidator::Changed(const Tree& tree, const ChangeEvent& event) {
   }
 }
 
-void Invalidator::Node(NodeId node) {
-  std::vector<uint64_t> ids;
-  {
-    absl::MutexLock lock(&mu_);
-    if (inodes_ != nullptr) ids = inodes_->IdsOf(node);
-  }
-  for (const uint64_t id : ids) Add({Item::Kind::kData, id});
-}
-
-void Invalidator::Entry(NodeId parent, std::string_view name) {
-  std::vector<uint64_t> ids;
-  {
-    absl::MutexLock lock(&mu_);
-    if (inodes_ != nullptr) ids = inodes_->IdsOf(parent);
-  }
-  for (const uint64_t id : ids) {
-    Add({Item::Kind::kEntry, id, std::string(name)});
-    Add({Item::Kind::kData, id});
-  }
-}
-
 void Invalidator::All() { Add({Item::Kind::kAll}); }
 
 void Invalidator::Flush() {

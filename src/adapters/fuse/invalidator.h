@@ -40,8 +40,6 @@ class Invalidator final : public TreeObserver {
 
   void Changed(const Tree& tree, const ChangeEvent& event) override;
 
-  void Node(NodeId node);  // in every tree
-  void Entry(NodeId parent, std::string_view name);
   // The kernel's id of a directory, and a name in it that it is to forget with all below it.
   void Drop(uint64_t parent, std::string_view name) {
     Add({Item::Kind::kMoved, parent, std::string(name)});

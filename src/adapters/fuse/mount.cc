@@ -92,10 +92,6 @@ class MountImpl final : public Mount {
   }
   MountStats Stats() const override { return {dispatcher_.Counts(), inodes_.size()}; }
 
-  void Invalidate(NodeId node) override { invalidator_.Node(node); }
-  void InvalidateEntry(NodeId parent, std::string_view name) override {
-    invalidator_.Entry(parent, name);
-  }
   void InvalidateAll() override { invalidator_.All(); }
   void FlushInvalidations() override { invalidator_.Flush(); }
 

@@ -123,12 +123,8 @@ class Mount {
   virtual void Settle() = 0;
 
   // ---- what changed behind the kernel's back. Queued and sent by a thread of the mount's own, in
-  // order; may be called from anywhere. Nodes that the kernel does not know cost nothing.
+  // order; may be called from anywhere.
 
-  // Attributes and data of the node, in every view of this mount that shows it.
-  virtual void Invalidate(NodeId node) = 0;
-  // What `name` stands for in a directory.
-  virtual void InvalidateEntry(NodeId parent, std::string_view name) = 0;
   // Everything (a restore).
   virtual void InvalidateAll() = 0;
   // Returns when everything queued so far has been sent.
