@@ -66,6 +66,26 @@ TEST_F(ControlTest, StatusShowsBranchesMountsAndTheirUsers) {
   EXPECT_EQ(status["described"], true);
 }
 
+TEST_F(ControlTest, AFlushWritesTheKernelsPagesAndAllThatIsPending) {
+  const auto view = volume_->OpenBranch("main").value();  // it is in use
+  ASSERT_TRUE(view->Create({}, *view->Root(), "file", 0644).ok());
+  Do("flush");
+  EXPECT_THAT(mounts_.Calls(), ElementsAre("flush main"));
+  EXPECT_EQ(Do("statistics")["pending_bytes"], 0);
+}
+
+TEST_F(ControlTest, StatisticsCountTheVolumeAndEachMountsRequests) {
+  Do("branch.create", {{"name", "b"}});
+  Do("snapshot.create", {{"name", "one"}});
+  Ask("mount", json::object(), {}, "/mnt");
+  const json statistics = Do("statistics");
+  EXPECT_EQ(statistics["branches"], 2);
+  EXPECT_EQ(statistics["snapshots"], Do("snapshot.list").size());
+  ASSERT_EQ(statistics["mounts"].size(), 1u);
+  EXPECT_EQ(statistics["mounts"][0]["mount_point"], "/mnt");
+  EXPECT_TRUE(statistics["mounts"][0]["operations"].is_object());
+}
+
 TEST_F(ControlTest, MountPointsAreBytes) {
   EXPECT_EQ(Ask("mount", json::object(), {}, "/m\xff")["ok"], true);
   EXPECT_EQ(mounts_.List()[0].point, "/m\xff");
