@@ -214,7 +214,7 @@ void ViewNodes::FillFromRecord(ViewNode& node, NodeRecord record, LayerId layer)
   if (record.has_base) {
     node.base =
         std::make_unique<BaseLink>(BaseLink{std::move(record.base_path), record.base_signature});
-    FollowMove(node);
+    FollowMove(volume_, node.id(), node.mode, node.base->signature, &node.base->path);
   }
   if (node.type() == S_IFLNK) {
     node.part = std::make_unique<std::string>(std::move(record.target));
@@ -228,17 +228,17 @@ void ViewNodes::FillFromRecord(ViewNode& node, NodeRecord record, LayerId layer)
   node.state = ViewNode::State::kLoaded;
 }
 
-void ViewNodes::FollowMove(ViewNode& node) {
-  if ((node.id().value & kBaseNodeBit) == 0) return;
-  auto place = volume_.kept.PlaceOf(node.id().value & (kBaseNodeBit - 1));
+void FollowMove(VolumeState& volume, NodeId node, uint32_t mode, const BaseSignature& signature,
+                std::string* path) {
+  if ((node.value & kBaseNodeBit) == 0) return;
+  auto place = volume.kept.PlaceOf(node.value & (kBaseNodeBit - 1));
   if (!place) return;
   // It may be where the record says all the same: itself, or the directory that it was given
   // instead.
-  const Result<BaseStat> stat = volume_.base->Stat(node.base->path);
-  const bool there =
-      stat.ok() && (BaseNodeId(stat->identity) == node.id() ||
-                    (node.IsDirectory() && stat->signature.inode == node.base->signature.inode));
-  if (!there) node.base->path = std::move(*place);
+  const Result<BaseStat> stat = volume.base->Stat(*path);
+  const bool there = stat.ok() && (BaseNodeId(stat->identity) == node ||
+                                   (S_ISDIR(mode) && stat->signature.inode == signature.inode));
+  if (!there) *path = std::move(*place);
 }
 
 void ViewNodes::FillFromBase(ViewNode& node, std::string path, const BaseStat& stat) {

@@ -33,6 +33,10 @@ inline bool MeansAbsent(int code) {
 // A name in a directory of the base.
 std::string JoinBasePath(const std::string& directory, std::string_view name);
 
+// Makes the path of what a record has as its base the present one: an apply may have moved it.
+void FollowMove(VolumeState& volume, NodeId node, uint32_t mode, const BaseSignature& signature,
+                std::string* path);
+
 enum class LockMode : uint8_t { kShared, kExclusive };
 
 // Functions named ...Locked need the node's lock, exclusive unless they say otherwise.
@@ -136,8 +140,6 @@ class ViewNodes {
   Result<bool> LoadRecordLocked(ViewNode& node);
   Result<void> LoadRootLocked(ViewNode& root);
   void FillFromRecord(ViewNode& node, NodeRecord record, LayerId layer);
-  // An apply may have moved what a record has as its base.
-  void FollowMove(ViewNode& node);
   static void FillFromBase(ViewNode& node, std::string path, const BaseStat& stat);
   Result<BaseStat> StatBaseLocked(const ViewNode& node);
   void ApplyCopyUpPolicy(ViewNode& node);

@@ -5,6 +5,7 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "core/layer_rows.h"
+#include "core/view_nodes.h"
 #include "core/volume_impl.h"
 #include "store/schema.h"
 
@@ -26,9 +27,11 @@ std::vector<LayerId> LayersBetween(const Layer* a, const Layer* b) {
 class TouchedCollector {
  public:
   // Against the base, what was forgotten is what the base has.
-  explicit TouchedCollector(bool against_base) : against_base_(against_base) {}
+  TouchedCollector(VolumeState& volume, bool against_base)
+      : volume_(volume), against_base_(against_base) {}
 
-  Result<void> AddLayer(Store& store, LayerId layer) {
+  Result<void> AddLayer(LayerId layer) {
+    Store& store = *volume_.store;
     AGENTFS_ASSIGN(const std::vector<Row> names,
                    IndexedRowsOfLayer(store, tables::kEntries, layer));
     for (const Row& row : names) {
@@ -47,6 +50,9 @@ class TouchedCollector {
       if (!nodes_.insert(key->node).second) continue;
       // It is gone, which its names say, or the branch has forgotten it.
       if (against_base_ && record.nlink == 0) continue;
+      if (record.has_base) {
+        FollowMove(volume_, key->node, record.mode, record.base_signature, &record.base_path);
+      }
       touched.nodes.push_back(
           {key->node, record.base_path, record.nlink, record.has_base, record.base_signature});
     }
@@ -55,6 +61,7 @@ class TouchedCollector {
   Touched touched;
 
  private:
+  VolumeState& volume_;
   const bool against_base_;
   absl::flat_hash_set<std::string> seen_;
   absl::flat_hash_set<NodeId> nodes_;
@@ -88,8 +95,8 @@ Result<Touched> VolumeImpl::TouchedBetween(std::string_view from, std::string_vi
     one_line = a->HasAncestor(b->id) || b->HasAncestor(a->id);
     against_base = a->id == kRootLayer || b->id == kRootLayer;
   }
-  TouchedCollector collector(against_base);
-  for (LayerId layer : layers) AGENTFS_TRY(collector.AddLayer(*state_->store, layer));
+  TouchedCollector collector(*state_, against_base);
+  for (LayerId layer : layers) AGENTFS_TRY(collector.AddLayer(layer));
   collector.touched.one_line = one_line;
   return std::move(collector.touched);
 }

@@ -45,11 +45,14 @@ bool HasBranch(Volume& volume, const std::string& name) {
                      [&](const BranchInfo& each) { return each.name == name; });
 }
 
-// With the directories above them: of these the branch has seen now what the base has in them, and
-// those that it had put in the place of others are the base's own.
-std::vector<std::string> WithDirectories(const std::vector<std::string>& paths) {
-  std::set<std::string> all(paths.begin(), paths.end());
-  for (const std::string& path : paths) {
+// Where the branch is what the base is. If all was applied, with the directories above them: of
+// these the branch has seen now what the base has in them, and those that it had put in the place
+// of others are the base's own. A part says nothing of what else is in a directory.
+std::vector<std::string> SettledPaths(const ApplyRecord& record) {
+  std::set<std::string> all(record.settle.begin(), record.settle.end());
+  for (const MovedBase& each : record.moved) all.insert("/" + each.to);
+  if (!record.whole) return {all.begin(), all.end()};
+  for (const std::string& path : std::vector<std::string>(all.begin(), all.end())) {
     std::string_view at = ParentPath(path);
     while (at != "/" && all.emplace(at).second) at = ParentPath(at);
   }
@@ -104,7 +107,12 @@ Result<ApplyPlan> Applier::Plan(const std::string& ref, const ApplyOptions& opti
   ApplyPlan plan;
   plan.ref = ref;
   AGENTFS_ASSIGN(plan.views, OpenViews(volume_, "base", ref));
-  AGENTFS_ASSIGN(const auto all, FindChanges(volume_, "base", ref, ScopeOf(options.paths)));
+  AGENTFS_ASSIGN(const auto all, FindChanges(volume_, "base", ref, ScopeOf(options.paths),
+                                             Effort::kExact, &plan.moved));
+  // Of a part of a directory nobody can say that it is the base's.
+  std::erase_if(plan.moved, [&](const std::string& each) {
+    return !options.paths.empty() && !IsAtOrBelow(each, options.paths);
+  });
   plan.changes = WithParents(all, SelectPaths(all, options.paths));
   for (const PathChange& change : plan.changes) {
     if (options.on_conflict == OnConflict::kOverwrite) break;
@@ -172,6 +180,9 @@ Result<void> Applier::NameMoved(const ApplyPlan& plan, ApplyRecord& record) {
     from.push_back(change.old_path.substr(1));
     to.push_back(change.path.substr(1));
   }
+  for (const std::string& each : plan.moved) {
+    record.moved.push_back({0, "", each.substr(1)});
+  }
   AGENTFS_ASSIGN(const std::vector<uint64_t> identities, volume_.MovableIdentities(from));
   for (size_t i = 0; i < from.size(); ++i) {
     if (identities[i] != 0) record.moved.push_back({identities[i], from[i], to[i]});
@@ -207,11 +218,10 @@ Result<void> Applier::Settle(const ApplyRecord& record) {
   if (!record.merged.empty()) {
     AGENTFS_TRY(RestorePaths(volume_, record.branch, "base", record.merged, forget_));
   }
-  // A part says nothing of what else is in a directory.
-  const auto paths = record.whole ? WithDirectories(record.settle) : record.settle;
-  AGENTFS_TRY(FollowPaths(volume_, record.branch, paths, FollowMode::kUnlessNewer, forget_));
+  AGENTFS_TRY(
+      FollowPaths(volume_, record.branch, SettledPaths(record), FollowMode::kUnlessNewer, forget_));
   for (const MovedBase& each : record.moved) {
-    AGENTFS_TRY(volume_.BaseMoved(each.identity, each.to));
+    if (each.identity != 0) AGENTFS_TRY(volume_.BaseMoved(each.identity, each.to));
   }
   return volume_.Flush(Durability::kSynced);
 }
@@ -304,7 +314,7 @@ Result<void> Applier::FinishUndo(ApplyRun& run) {
 // Where the branch has done nothing else since, it has again what it had before the apply.
 Result<void> Applier::GiveChangesBack(const ApplyRecord& record) {
   for (const MovedBase& each : record.moved) {
-    AGENTFS_TRY(volume_.BaseMoved(each.identity, each.from));
+    if (each.identity != 0) AGENTFS_TRY(volume_.BaseMoved(each.identity, each.from));
   }
   if (!HasSnapshot(volume_, record.snapshot)) return Ok();
   AGENTFS_ASSIGN(const auto now, FindChanges(volume_, "base", record.branch, ChangeScope::kAll));
@@ -337,8 +347,7 @@ Result<void> Applier::GiveChangesBack(const ApplyRecord& record) {
       AGENTFS_TRY(RestorePaths(volume_, record.branch, record.snapshot, paths, forget_));
     }
   }
-  const auto paths = record.whole ? WithDirectories(record.settle) : record.settle;
-  return volume_.FollowBase(record.branch, paths, FollowMode::kAccept);
+  return volume_.FollowBase(record.branch, SettledPaths(record), FollowMode::kAccept);
 }
 
 }  // namespace agentfs

@@ -44,7 +44,7 @@ struct DirectoryTimes {
 
 // What the base has elsewhere afterwards, and layers know by its old path (Volume::BaseMoved).
 struct MovedBase {
-  uint64_t identity = 0;
+  uint64_t identity = 0;  // 0: a directory that stands where the base has another, and is that now
   std::string from, to;
 };
 

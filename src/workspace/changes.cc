@@ -46,6 +46,7 @@ class Comparison {
         readable_(effort == Effort::kExact ? UINT64_MAX : kMostCompared) {}
 
   Result<std::vector<PathChange>> Run(const Touched& touched);
+  std::vector<std::string>& moved() { return moved_; }
 
  private:
   using Names = std::set<std::string, std::less<>>;
@@ -82,6 +83,7 @@ class Comparison {
   std::vector<NodeRef> held_;  // so that directories are read once
   std::vector<Pair> left_;     // directories to compare
   std::vector<PathChange> changes_;
+  std::vector<std::string> moved_;
 };
 
 Result<std::optional<Found>> Find(FileSystem& fs, Node& directory, std::string_view name) {
@@ -218,6 +220,7 @@ Result<void> Comparison::CompareNodes(Found before, Found after, const std::stri
   const bool directory = S_ISDIR(after.attr.mode);
   const bool same = before.node->id() == after.node->id();
   if (directory) left_.push_back({before.node, after.node, path, same ? 0 : since_ms});
+  if (directory && !same) moved_.push_back(path);
   if (same && !touched_.contains(after.node->id())) return Ok();
   PathChange change{PathChange::Kind::kModified, path, {}, std::move(before), std::move(after)};
   change.since_ms = since_ms;
@@ -377,15 +380,15 @@ Result<void> Comparison::PairPaths() {
   return Ok();
 }
 
-bool IsBelow(std::string_view path, const std::vector<std::string>& directories) {
+}  // namespace
+
+bool IsAtOrBelow(std::string_view path, const std::vector<std::string>& directories) {
   return std::any_of(directories.begin(), directories.end(), [&](std::string_view directory) {
     if (directory == "/" || path == directory) return true;
     return path.size() > directory.size() && path.starts_with(directory) &&
            path[directory.size()] == '/';
   });
 }
-
-}  // namespace
 
 ChangeScope ScopeOf(const std::vector<std::string>& paths) {
   const auto outside = static_cast<size_t>(std::count_if(
@@ -402,9 +405,9 @@ std::vector<PathChange> SelectPaths(std::vector<PathChange> changes,
                                     const std::vector<std::string>& paths) {
   if (paths.empty()) return changes;
   std::erase_if(changes, [&](PathChange& change) {
-    const bool here = IsBelow(change.path, paths);
+    const bool here = IsAtOrBelow(change.path, paths);
     if (change.kind != PathChange::Kind::kRenamed) return !here;
-    const bool was_here = IsBelow(change.old_path, paths);
+    const bool was_here = IsAtOrBelow(change.old_path, paths);
     if (here && was_here) return false;
     change.kind = here ? PathChange::Kind::kAdded : PathChange::Kind::kRemoved;
     if (!here) change.path = change.old_path;
@@ -432,10 +435,14 @@ Result<Views> OpenViews(Volume& volume, std::string_view from, std::string_view 
 }
 
 Result<std::vector<PathChange>> FindChanges(Volume& volume, std::string_view from,
-                                            std::string_view to, ChangeScope scope, Effort effort) {
+                                            std::string_view to, ChangeScope scope, Effort effort,
+                                            std::vector<std::string>* moved) {
   AGENTFS_ASSIGN(const Views views, OpenViews(volume, from, to));
   AGENTFS_ASSIGN(const Touched touched, volume.TouchedBetween(from, to));
-  return Comparison(*views.before, *views.after, scope, effort).Run(touched);
+  Comparison comparison(*views.before, *views.after, scope, effort);
+  AGENTFS_ASSIGN(auto changes, comparison.Run(touched));
+  if (moved != nullptr) *moved = std::move(comparison.moved());
+  return changes;
 }
 
 }  // namespace agentfs

@@ -51,12 +51,16 @@ ChangeScope ScopeOf(const std::vector<std::string>& paths);
 // path. Files whose bytes, modes and extended attributes are the same do not differ, whatever was
 // done to them; times alone are no difference. Takes time in proportion to what changed, and to the
 // content of files that were written; with Effort::kBounded only to the first, because past some
-// megabytes content that was written is taken to differ. ENOENT: a ref.
+// megabytes content that was written is taken to differ. `moved`, if given, gets the directories of
+// `to` that stand in the place of others, whether anything in them differs or not. ENOENT: a ref.
 enum class Effort : uint8_t { kExact, kBounded };
 Result<std::vector<PathChange>> FindChanges(Volume& volume, std::string_view from,
                                             std::string_view to,
                                             ChangeScope scope = ChangeScope::kWorkspace,
-                                            Effort effort = Effort::kExact);
+                                            Effort effort = Effort::kExact,
+                                            std::vector<std::string>* moved = nullptr);
+
+bool IsAtOrBelow(std::string_view path, const std::vector<std::string>& directories);
 
 // Those at or below one of `paths`, all if there are none. What was renamed across the border is
 // added or removed.
