@@ -56,6 +56,7 @@ class StepMaker {
   // What a file with several names was staged as, or is in the base, by its node.
   absl::flat_hash_map<NodeId, std::string> linkable_;
   absl::flat_hash_set<NodeId> overwritten_;
+  absl::flat_hash_set<NodeId> restyled_;  // files of the base that get the branch's attributes
 };
 
 Result<ApplyRecord> StepMaker::Run() {
@@ -69,10 +70,14 @@ Result<ApplyRecord> StepMaker::Run() {
     const std::string& path = change.old_path.empty() ? change.path : change.old_path;
     if (!stays) removed_directories_.insert(path.substr(1));
   }
-  // New names last: what they are further names of is known by then.
-  for (const bool added : {false, true}) {
+  // Other names, then new ones last: what they are further names of is known by then.
+  const auto turn = [](PathChange::Kind kind) {
+    if (kind == PathChange::Kind::kAdded) return 2;
+    return kind == PathChange::Kind::kRenamed ? 1 : 0;
+  };
+  for (const int now : {0, 1, 2}) {
     for (const PathChange& change : plan_.changes) {
-      if ((change.kind == PathChange::Kind::kAdded) != added) continue;
+      if (turn(change.kind) != now) continue;
       auto made = Add(change);
       if (!made.ok()) return made.error().WithContext(change.path);
     }
@@ -176,7 +181,8 @@ Result<bool> StepMaker::LinkToKnown(const PathChange& change, ApplyStep& step) {
   AGENTFS_ASSIGN(const bool same,
                  SameBytes(*plan_.views.before, {*node, attr}, *plan_.views.after, change.after));
   AGENTFS_ASSIGN(const bool near, OnOneFilesystem(*change.base_path, step.path));
-  if (!same || !near || attr.mode != change.after.attr.mode) return false;
+  const bool alike = attr.mode == change.after.attr.mode || restyled_.contains(attr.node);
+  if (!same || !near || !alike) return false;
   step.other = *change.base_path;
   return true;
 }
@@ -195,6 +201,7 @@ Result<void> StepMaker::AddRename(const PathChange& change) {
   step.other = old_path;
   AGENTFS_ASSIGN(step.before, base_.GetAttributes(old_path));
   AGENTFS_ASSIGN(step.after, After(change));
+  restyled_.insert(change.after.attr.node);
   record_.steps.push_back(std::move(step));
   return Ok();
 }
@@ -209,6 +216,7 @@ Result<void> StepMaker::AddAttributes(const PathChange& change) {
   // Its content is the base's own.
   step.after.atime = step.before.atime;
   step.after.mtime = step.before.mtime;
+  restyled_.insert(change.after.attr.node);
   record_.steps.push_back(std::move(step));
   return Ok();
 }

@@ -130,6 +130,30 @@ TEST_F(ApplyTest, NamesOfOneFileAreAppliedAndTakenBack) {
   ExpectClean();
 }
 
+TEST_F(ApplyTest, NewNamesOfFilesWithOtherAttributesAreLinks) {
+  for (const char* name : {"mode", "moved", "two"}) BaseFile(name, "same");
+  std::filesystem::create_hard_link(base("two"), base("two2"));
+  OpenOverBase(Backing::kSqlite);
+  const Tree before = Dump(layout_.base);
+  auto branch = Branch();
+  Get(branch->Chmod("mode", 0600));
+  Get(branch->CreateHardLink("mode", "added"));
+  Get(branch->Chmod("moved", 0600));
+  Get(branch->CreateHardLink("moved", "one"));
+  Get(branch->Rename("moved", "other"));
+  Get(branch->Rename("two", "three"));
+  Get(branch->WriteFile("two2", "written"));
+  ApplyAll();
+  EXPECT_TRUE(std::filesystem::equivalent(base("mode"), base("added")));
+  EXPECT_TRUE(std::filesystem::equivalent(base("one"), base("other")));
+  EXPECT_TRUE(std::filesystem::equivalent(base("two2"), base("three")));
+  EXPECT_EQ(ReadBase("three"), "written");
+  EXPECT_THAT(Differences(), IsEmpty());
+  Get(Open().UndoLast());
+  EXPECT_EQ(Dump(layout_.base), before);
+  ExpectClean();
+}
+
 TEST_F(ApplyTest, WhatIsChangedAndRemovedAfterItWasAppliedIsGone) {
   BaseDirectory("d");
   BaseFile("d/edited", "1");
