@@ -8,6 +8,8 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <climits>
+#include <utility>
 
 namespace agentfs {
 namespace {
@@ -17,6 +19,18 @@ namespace {
 constexpr int kMaxRaces = 1000;
 constexpr size_t kSmallestBudget = 4;
 constexpr size_t kLargestBudget = 256;
+
+Result<Fd> OpenAtOnce(int directory, const std::string& path, int flags, uint64_t resolve) {
+  struct open_how how = {};
+  how.flags = static_cast<uint64_t>(static_cast<unsigned>(flags | O_CLOEXEC));
+  how.resolve = resolve;
+  for (int races = 0;;) {
+    long fd = ::syscall(SYS_openat2, directory, path.c_str(), &how, sizeof(how));
+    if (fd >= 0) return Fd(static_cast<int>(fd));
+    if (errno == EINTR) continue;
+    if (errno != EAGAIN || ++races >= kMaxRaces) return ErrnoError();
+  }
+}
 
 }  // namespace
 
@@ -39,15 +53,19 @@ Result<Fd> OpenAt(int directory, const std::string& path, int flags, mode_t mode
 }
 
 Result<Fd> OpenBeneath(int directory, const std::string& path, int flags, uint64_t resolve) {
-  struct open_how how = {};
-  how.flags = static_cast<uint64_t>(static_cast<unsigned>(flags | O_CLOEXEC));
-  how.resolve = resolve;
-  for (int races = 0;;) {
-    long fd = ::syscall(SYS_openat2, directory, path.c_str(), &how, sizeof(how));
-    if (fd >= 0) return Fd(static_cast<int>(fd));
-    if (errno == EINTR) continue;
-    if (errno != EAGAIN || ++races >= kMaxRaces) return ErrnoError();
+  // The kernel takes at most PATH_MAX bytes at once; a longer path is walked in several steps.
+  Fd step;
+  size_t done = 0;
+  while (path.size() - done >= PATH_MAX) {
+    const size_t cut = path.rfind('/', done + PATH_MAX - 2);
+    if (cut == path.npos || cut <= done) return Error(ENAMETOOLONG);
+    AGENTFS_ASSIGN(Fd next, OpenAtOnce(directory, path.substr(done, cut - done),
+                                       O_PATH | O_DIRECTORY | O_NOFOLLOW, resolve));
+    step = std::move(next);
+    directory = step.get();
+    done = cut + 1;
   }
+  return OpenAtOnce(directory, done == 0 ? path : path.substr(done), flags, resolve);
 }
 
 size_t DescriptorBudget() {

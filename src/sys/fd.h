@@ -46,7 +46,8 @@ Error ErrnoError();
 
 // open(2) family, always with O_CLOEXEC, repeated after EINTR.
 Result<Fd> OpenAt(int directory, const std::string& path, int flags, mode_t mode = 0);
-// openat2(2); `resolve` as in <linux/openat2.h>. A race with a rename (EAGAIN) is tried again.
+// openat2(2), paths of any length; `resolve` as there. A race with a rename (EAGAIN) is tried
+// again.
 Result<Fd> OpenBeneath(int directory, const std::string& path, int flags, uint64_t resolve);
 
 // How many descriptors a cache may keep open: a sixth of what the process may, within reason. There

@@ -193,22 +193,10 @@ PathShape HostBase::Shape(std::string_view path) const {
   return shape;
 }
 
-// The kernel takes at most PATH_MAX bytes at once; a longer path is walked in several steps.
 Result<Fd> HostBase::OpenWith(std::string_view path, int flags) const {
   if (path.find('\0') != std::string_view::npos) return Error(EINVAL);
   if (Shape(path).is_hidden) return Error(ENOENT);
-  Fd step;
-  int directory = root_.get();
-  while (path.size() >= PATH_MAX) {
-    size_t cut = path.rfind('/', PATH_MAX - 2);
-    if (cut == std::string_view::npos || cut == 0) return Error(ENAMETOOLONG);
-    AGENTFS_ASSIGN(Fd next, OpenBeneath(directory, std::string(path.substr(0, cut)),
-                                        O_PATH | O_DIRECTORY | O_NOFOLLOW, kResolve));
-    step = std::move(next);
-    directory = step.get();
-    path.remove_prefix(cut + 1);
-  }
-  return OpenBeneath(directory, path.empty() ? "." : std::string(path), flags, kResolve);
+  return OpenBeneath(root_.get(), path.empty() ? "." : std::string(path), flags, kResolve);
 }
 
 Result<std::vector<BaseEntry>> HostBase::List(std::string_view path) {

@@ -137,9 +137,9 @@ TEST_F(ApplyTest, NewNamesOfFilesWithOtherAttributesAreLinks) {
   const Tree before = Dump(layout_.base);
   auto branch = Branch();
   Get(branch->Chmod("mode", 0600));
-  Get(branch->CreateHardLink("mode", "added"));
+  Get(branch->Link("mode", "added"));
   Get(branch->Chmod("moved", 0600));
-  Get(branch->CreateHardLink("moved", "one"));
+  Get(branch->Link("moved", "one"));
   Get(branch->Rename("moved", "other"));
   Get(branch->Rename("two", "three"));
   Get(branch->WriteFile("two2", "written"));
@@ -151,6 +151,25 @@ TEST_F(ApplyTest, NewNamesOfFilesWithOtherAttributesAreLinks) {
   EXPECT_THAT(Differences(), IsEmpty());
   Get(Open().UndoLast());
   EXPECT_EQ(Dump(layout_.base), before);
+  ExpectClean();
+}
+
+TEST_F(ApplyTest, PathsLongerThanTheKernelTakesAreApplied) {
+  OpenOverBase(Backing::kSqlite);
+  const Tree before = Dump(layout_.base);
+  std::string path;
+  for (int depth = 0; depth < 22; ++depth) {
+    path += (depth == 0 ? "" : "/") + std::string(200, 'd');
+    Get(Branch()->MakeDirectory(path));
+  }
+  Get(Branch()->WriteFile(path + "/new", "1"));
+  ApplyAll();
+  EXPECT_THAT(Differences(), IsEmpty());
+  Get(Branch()->WriteFile(path + "/new", "2"));
+  EXPECT_THAT(Differences(), ElementsAre("/" + path + "/new"));
+  ApplyAll();
+  Get(Open().UndoLast());
+  EXPECT_THAT(Differences(), ElementsAre("/" + path + "/new"));
   ExpectClean();
 }
 
