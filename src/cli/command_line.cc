@@ -243,8 +243,10 @@ int ReportUsage(const CLI::App& app, Context& context, const CLI::ParseError& er
   // CLI11 only says that a command is missing; the word that is none says more.
   const std::vector<std::string> strangers = app.remaining(true);
   const bool no_command = dynamic_cast<const CLI::RequiredError*>(&error) != nullptr;
-  if (no_command && !strangers.empty() && !strangers[0].starts_with("-")) {
-    message = "there is no command '" + strangers[0] + "'";
+  if (no_command && !strangers.empty()) {
+    const bool is_option = strangers[0].starts_with("-");
+    message = std::string("there is no ") + (is_option ? "option" : "command") + " '" +
+              strangers[0] + "'";
   }
   const std::string what =
       name == "agentfs" ? "usage" : name.substr(std::string("agentfs ").size());

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <unistd.h>
+
 #include <nlohmann/json.hpp>
 
 #include "agentfs/stores.h"
@@ -47,8 +49,10 @@ Result<Made> Make(const Context& context, const InitOptions& options) {
   auto workspace = PrepareWorkspace(options);
   if (!workspace.ok()) return workspace.error().WithContext("init");
   AGENTFS_ASSIGN(auto lock, LockOrFindServer(*workspace));
-  // What has a server is there already.
-  if (!lock) return Made{*workspace, false};
+  if (!lock) {  // what has a server is there already
+    ::unlink(workspace->layout.making.c_str());
+    return Made{*workspace, false};
+  }
   AGENTFS_ASSIGN(auto open, OpenWorkspace::Open(*workspace, std::move(*lock), Missing::kCreate));
   if (open->created() && workspace->layout.base.empty()) AGENTFS_TRY(OwnRoot(context, *open));
   AGENTFS_TRY(open->Close());

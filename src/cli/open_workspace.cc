@@ -2,7 +2,9 @@
 #include "cli/open_workspace.h"
 
 #include <linux/magic.h>
+#include <sys/stat.h>
 #include <sys/vfs.h>
+#include <unistd.h>
 
 #include <filesystem>
 
@@ -22,17 +24,29 @@
 namespace agentfs::cli {
 namespace {
 
+bool IsEmptyOrAbsent(const std::string& file) {
+  struct stat st;
+  return ::stat(file.c_str(), &st) != 0 ? errno == ENOENT : S_ISREG(st.st_mode) && st.st_size == 0;
+}
+
 Result<std::unique_ptr<Store>> OpenStore(const Workspace& workspace, Missing missing) {
   const Layout& layout = workspace.layout;
+  const bool bare = layout.kind == WorkspaceKind::kBare;
   StoreOptions options;
-  options.create = missing == Missing::kCreate;
+  options.create = missing == Missing::kCreate || ::access(layout.making.c_str(), F_OK) == 0;
   options.large_rows = workspace.config.volume.single_file;
-  auto store = OpenSqliteStore(layout.database, VolumeSchema(), options);
-  if (store.code() == ENOENT) {
+  // One that was emptied must not look like a new one.
+  if (!options.create && !bare && IsEmptyOrAbsent(layout.database)) {
     return Error(ENOENT, layout.database + ": the workspace has no database",
-                 "'agentfs init' completes the workspace");
+                 "'agentfs init' makes a new one; restore it from a copy if there is one");
+  }
+  auto store = OpenSqliteStore(layout.database, VolumeSchema(), options);
+  if (store.code() == EINVAL && !bare) {
+    return Error(EBADMSG, store.error().message(),
+                 "restore it from a copy, or move it away and let 'agentfs init' make a new one");
   }
   if (!store.ok()) return store.error().WithContext(layout.database);
+  ::unlink(layout.making.c_str());
   return store;
 }
 

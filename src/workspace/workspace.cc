@@ -16,6 +16,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view kConfigFile = "config.toml";
+constexpr std::string_view kMakingFile = "making";
 
 bool Exists(const std::string& path) {
   std::error_code ignored;
@@ -56,6 +57,7 @@ Result<Layout> StateLayout(WorkspaceKind kind, const std::string& root, const st
   layout.objects = state + "/objects";
   layout.kept = state + "/kept";
   layout.config = state + "/" + std::string(kConfigFile);
+  layout.making = state + "/" + std::string(kMakingFile);
   layout.lock = state + "/lock";
   layout.socket = state + "/control.sock";
   layout.mounts = state + "/mounts";
@@ -122,6 +124,8 @@ Result<Workspace> PrepareState(const InitOptions& options) {
                  "'agentfs init DIR --state STATE' keeps everything in STATE instead");
   }
   AGENTFS_TRY(made);
+  // Whoever opens it completes it if we are killed; later a missing database is a lost one.
+  AGENTFS_TRY(MakeFile(state + "/" + std::string(kMakingFile), ""));
   AGENTFS_TRY(MakeFile(state + "/.gitignore", "*\n"));
   AGENTFS_TRY(MakeFile(state + "/" + std::string(kConfigFile), RenderConfig(config)));
   AGENTFS_TRY(SyncDirectory(state));

@@ -25,6 +25,7 @@ struct Layout {
   std::string mounts;               // the server's mount points, for who has to clean up after it
   std::string log;                  // of the server; empty: it keeps none
   std::string outputs;              // long output of commands; empty: it is not kept
+  std::string making;               // there until the workspace is complete; empty: no such mark
   std::string kept;                 // files of the base that were replaced, but that layers need
   std::string base;                 // empty: there is no base
   std::vector<std::string> hidden;  // names that the base must not show

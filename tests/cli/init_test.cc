@@ -134,6 +134,22 @@ TEST_F(WorkspaceCliTest, ALostDatabaseIsAnErrorAndNotANewOne) {
   std::filesystem::remove(At("base/.agentfs/state.db"));
   ExpectFailure({"fs", "ls"}, 4, "ENOENT");
   EXPECT_FALSE(std::filesystem::exists(At("base/.agentfs/state.db")));
+  WriteHost("base/.agentfs/state.db", "");
+  ExpectFailure({"fs", "ls"}, 4, "ENOENT");
+  EXPECT_EQ(ReadHost("base/.agentfs/state.db"), "");
+  WriteHost("base/.agentfs/state.db", std::string(4096, 'x'));
+  ExpectFailure({"fs", "ls"}, 125, "EBADMSG");
+  EXPECT_EQ(ReadHost("base/.agentfs/state.db"), std::string(4096, 'x'));
+}
+
+TEST_F(WorkspaceCliTest, WhatWasKilledWhileItMadeTheWorkspaceIsCompleted) {
+  std::filesystem::remove(At("base/.agentfs/state.db"));
+  std::filesystem::remove_all(At("base/.agentfs/objects"));
+  WriteHost("base/.agentfs/making", "");
+  EXPECT_EQ(Run({"--workspace", At("base"), "fs", "ls"}).status, 0);
+  EXPECT_FALSE(std::filesystem::exists(At("base/.agentfs/making")));
+  std::filesystem::remove(At("base/.agentfs/state.db"));
+  ExpectFailure({"fs", "ls"}, 4, "ENOENT");
 }
 
 }  // namespace

@@ -23,7 +23,7 @@ void AddFilters(CLI::App& command, AuditCommand& options, const std::string& usu
       ->type_name("OP");
   command.add_option("--exec", options.exec, "Only of this run, exec or tool call")
       ->type_name("ID")
-      ->check(CLI::NonNegativeNumber);
+      ->check(CLI::Range(int64_t{0}, kMostRows));
   command
       .add_option("--since", options.since,
                   "Only since this time: 15m, 2h, 3d, 1w ago, 2025-01-31, 2025-01-31T12:00:00Z, or "
@@ -32,7 +32,7 @@ void AddFilters(CLI::App& command, AuditCommand& options, const std::string& usu
       ->check(NotEmpty());
   command.add_option("--limit", options.limit, "At most so many, the last ones" + usual_limit)
       ->type_name("N")
-      ->check(CLI::NonNegativeNumber);
+      ->check(CLI::Range(int64_t{0}, kMostRows));
 }
 
 }  // namespace
@@ -57,7 +57,7 @@ void AddAudit(CLI::App& app, Context& context) {
           ->check(NotEmpty());
   auto* keep = prune.add_option("--keep", pruned->keep, "All but the last so many")
                    ->type_name("N")
-                   ->check(CLI::NonNegativeNumber);
+                   ->check(CLI::Range(int64_t{0}, kMostRows));
   keep->excludes(before);
   CLI::App& exported = AddCommand(audit, "export", "All rows as JSON lines",
                                   "  agentfs audit export > ops.jsonl\n"

@@ -3,7 +3,9 @@
 // How each command is spelled: its options, help and examples.
 #pragma once
 
+#include <cstdint>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <string>
 
@@ -14,6 +16,9 @@ class App;
 }
 
 namespace agentfs::cli {
+
+// What numbers of rows and of records may be: limits, ids.
+inline constexpr int64_t kMostRows = std::numeric_limits<int64_t>::max();
 
 // A command below `app` with its description and the examples that end its help.
 CLI::App& AddCommand(CLI::App& app, const std::string& name, const std::string& description,

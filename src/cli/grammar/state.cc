@@ -36,7 +36,7 @@ void AddSql(CLI::App& app, Context& context) {
       ->check(CLI::Range(0.001, 86400.0) & Finite());
   sql.add_option("--limit", options->limit, "Print at most so many rows (default: 10000; 0: all)")
       ->type_name("N")
-      ->check(CLI::NonNegativeNumber);
+      ->check(CLI::Range(int64_t{0}, kMostRows));
   Choose(sql, context, options, RunSql, Place::kClient);
 }
 
@@ -100,7 +100,7 @@ void AddTool(CLI::App& app, Context& context) {
   record.add_option("--completed", options->completed, "The same (default: now)")->type_name("T");
   record.add_option("--exec", options->exec, "The exec that it belongs to")
       ->type_name("ID")
-      ->check(CLI::NonNegativeNumber);
+      ->check(CLI::Range(int64_t{0}, kMostRows));
   Choose(record, context, options, RunToolRecord);
 
   CLI::App& list = AddCommand(tool, "list", "List the calls, newest first",
@@ -108,7 +108,7 @@ void AddTool(CLI::App& app, Context& context) {
   list.add_option("NAME", options->name, "Only of this tool")->type_name("");
   list.add_option("--limit", options->limit, "At most so many (default: 100; 0: all)")
       ->type_name("N")
-      ->check(CLI::NonNegativeNumber);
+      ->check(CLI::Range(int64_t{0}, kMostRows));
   Choose(list, context, options, RunToolList);
 
   CLI::App& stats =
