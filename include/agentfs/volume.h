@@ -201,6 +201,8 @@ class Volume {
   virtual Result<std::vector<uint64_t>> MovableIdentities(
       const std::vector<std::string>& paths) = 0;
   virtual Result<void> BaseMoved(uint64_t identity, const std::string& path) = 0;
+  // The same when that is undone: it is at `path` again.
+  virtual Result<void> BaseMovedBack(uint64_t identity, const std::string& path) = 0;
 
   // ---- views
   // The view of a branch; all of a branch's views are one. Held: the branch is in use.

@@ -14,6 +14,8 @@ namespace {
 namespace stdfs = std::filesystem;
 
 constexpr std::string_view kMovedPrefix = "moved-";
+// Identities of the base do not have it.
+constexpr uint64_t kOwnNodeBit = uint64_t{1} << 63;
 
 std::optional<uint64_t> ParseIdentity(std::string_view name) {
   uint64_t identity = 0;
@@ -56,12 +58,37 @@ Result<void> KeptBase::Moved(uint64_t identity, const std::string& path) {
   return Ok();
 }
 
+void KeptBase::ForgetMove(uint64_t identity) {
+  std::error_code error;  // what stays says no more than before
+  stdfs::remove(fmt::format("{}/{}{:x}", directory_, kMovedPrefix, identity), error);
+  absl::MutexLock lock(&mu_);
+  moved_.erase(identity);
+}
+
 std::optional<std::string> KeptBase::PlaceOf(uint64_t identity) {
   if (!any_moved_.load(std::memory_order_relaxed)) return std::nullopt;
   absl::MutexLock lock(&mu_);
   const auto it = moved_.find(identity);
   return it == moved_.end() ? std::nullopt : std::optional<std::string>(it->second);
 }
+
+uint64_t MoveKey(NodeId node) {
+  const bool of_base = (node.value & kBaseNodeBit) != 0;
+  return of_base ? node.value & (kBaseNodeBit - 1) : node.value | kOwnNodeBit;
+}
+
+NodeId NodeOfMove(uint64_t key) {
+  return NodeId((key & kOwnNodeBit) != 0 ? key & ~kOwnNodeBit : key | kBaseNodeBit);
+}
+
+OwnPlace OwnPlace::Parse(std::string_view note) {
+  const size_t space = std::min(note.find(' '), note.size());
+  const auto identity = ParseIdentity(note.substr(0, space));
+  note.remove_prefix(std::min(space + 1, note.size()));
+  return {identity.value_or(0), std::string(note)};
+}
+
+std::string OwnPlace::note() const { return fmt::format("{:x} {}", identity, path); }
 
 std::string KeptName(uint64_t identity, const BaseSignature& signature) {
   return fmt::format("{:x}-{:x}-{}.{}", identity, signature.size, signature.mtime.sec,

@@ -25,6 +25,20 @@ namespace agentfs {
 // because keeping a file changes that.
 std::string KeptName(uint64_t identity, const BaseSignature& signature);
 
+// What a move is noted under: the identity of a node of the base, or a directory that a layer has
+// made and that was applied.
+uint64_t MoveKey(NodeId node);
+NodeId NodeOfMove(uint64_t key);
+
+// Where such a directory is, as it is noted: with which one of the base it is there.
+struct OwnPlace {
+  static OwnPlace Parse(std::string_view note);
+  std::string note() const;
+
+  uint64_t identity = 0;
+  std::string path;
+};
+
 // Whether a layer that has this record needs the base's file as `signature` says it is.
 bool NeedsBase(const NodeRecord& record, const BaseSignature& signature);
 
@@ -39,6 +53,7 @@ class KeptBase {
 
   // What was at another path is at `path` from now on, also after a restart.
   Result<void> Moved(uint64_t identity, const std::string& path);
+  void ForgetMove(uint64_t identity);
   // Where it was moved to, if it was.
   std::optional<std::string> PlaceOf(uint64_t identity);
 

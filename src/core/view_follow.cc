@@ -27,7 +27,14 @@ void View::BaseMoved(NodeId id, const std::string& path) {
   ViewNode& node = AsViewNode(*ref);
   absl::MutexLock lock(&node.mu);
   if (node.state != ViewNode::State::kLoaded || !node.HasRecord() || !node.base) return;
-  node.base->path = path;
+  const bool own = (id.value & kBaseNodeBit) == 0;
+  if (own) {
+    const OwnPlace place = OwnPlace::Parse(path);
+    if (!HasMoved(nodes_.volume(), node.base->path, place)) return;
+    node.base->path = place.path;
+  } else {
+    node.base->path = path;
+  }
   if (node.directory() != nullptr) node.directory()->DropBaseListing();
 }
 

@@ -228,11 +228,22 @@ void ViewNodes::FillFromRecord(ViewNode& node, NodeRecord record, LayerId layer)
   node.state = ViewNode::State::kLoaded;
 }
 
+bool HasMoved(VolumeState& volume, const std::string& from, const OwnPlace& to) {
+  const Result<BaseStat> old = volume.base->Stat(from);
+  if (old.ok() && S_ISDIR(old->attr.mode)) return false;
+  const Result<BaseStat> now = volume.base->Stat(to.path);
+  return now.ok() && now->identity == to.identity;
+}
+
 void FollowMove(VolumeState& volume, NodeId node, uint32_t mode, const BaseSignature& signature,
                 std::string* path) {
-  if ((node.value & kBaseNodeBit) == 0) return;
-  auto place = volume.kept.PlaceOf(node.value & (kBaseNodeBit - 1));
+  auto place = volume.kept.PlaceOf(MoveKey(node));
   if (!place) return;
+  if ((node.value & kBaseNodeBit) == 0) {
+    OwnPlace own = OwnPlace::Parse(*place);
+    if (HasMoved(volume, *path, own)) *path = std::move(own.path);
+    return;
+  }
   // It may be where the record says all the same: itself, or the directory that it was given
   // instead.
   const Result<BaseStat> stat = volume.base->Stat(*path);

@@ -77,24 +77,46 @@ Result<std::vector<uint64_t>> VolumeImpl::MovableIdentities(const std::vector<st
     Result<BaseStat> stat = state_->base->Stat(paths[i]);
     if (!stat.ok() || !state_->changed_base_nodes.Contains(BaseNodeId(stat->identity))) continue;
     AGENTFS_ASSIGN(const bool known, AnyRecord(BaseNodeId(stat->identity), IsOverBase));
-    if (known) identities[i] = stat->identity;
+    if (known) identities[i] = MoveKey(BaseNodeId(stat->identity));
   }
   return identities;
 }
 
+// What is noted, and what views are told, of where the base has a node now.
+Result<std::string> VolumeImpl::PlaceIn(NodeId node, const std::string& path) {
+  if ((node.value & kBaseNodeBit) != 0) return path;
+  AGENTFS_ASSIGN(const BaseStat stat, state_->base->Stat(path));
+  return OwnPlace{stat.identity, path}.note();
+}
+
 Result<void> VolumeImpl::BaseMoved(uint64_t identity, const std::string& path) {
-  AGENTFS_TRY(state_->kept.Moved(identity, path));
+  const NodeId node = NodeOfMove(identity);
+  const Result<std::string> place = PlaceIn(node, path);
+  if (!place.ok()) return MeansAbsent(place.code()) ? Ok() : Result<void>(place.error());
+  AGENTFS_TRY(state_->kept.Moved(identity, *place));
   absl::MutexLock lock(&mu_);
   for (auto& [name, branch] : branches_) {
-    if (branch.view != nullptr) branch.view->BaseMoved(BaseNodeId(identity), path);
+    if (branch.view != nullptr) branch.view->BaseMoved(node, *place);
   }
-  for (auto& [layer, view] : snapshot_views_) view->BaseMoved(BaseNodeId(identity), path);
+  for (auto& [layer, view] : snapshot_views_) view->BaseMoved(node, *place);
+  return Ok();
+}
+
+// A branch that was told of its own directory's move has its names again as they were before it.
+Result<void> VolumeImpl::BaseMovedBack(uint64_t identity, const std::string& path) {
+  const NodeId node = NodeOfMove(identity);
+  if ((node.value & kBaseNodeBit) != 0) return BaseMoved(identity, path);
+  state_->kept.ForgetMove(identity);
+  const Result<std::string> place = PlaceIn(node, path);
+  if (!place.ok()) return MeansAbsent(place.code()) ? Ok() : Result<void>(place.error());
+  absl::MutexLock lock(&mu_);
+  for (auto& [layer, view] : snapshot_views_) view->BaseMoved(node, *place);
   return Ok();
 }
 
 Result<uint64_t> VolumeImpl::CollectKept() {
   return state_->kept.Collect([&](uint64_t identity, const std::string& name) {
-    if (name.empty()) return AnyRecord(BaseNodeId(identity), IsOverBase);
+    if (name.empty()) return AnyRecord(NodeOfMove(identity), IsOverBase);
     return AnyRecord(BaseNodeId(identity), [&](const NodeRecord& record) {
       return NeedsBase(record, record.base_signature) &&
              KeptName(identity, record.base_signature) == name;

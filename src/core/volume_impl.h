@@ -52,6 +52,7 @@ class VolumeImpl final : public Volume, private BaseObserver {
   Result<std::vector<std::string>> KeptNames(const std::vector<std::string>& paths) override;
   Result<std::vector<uint64_t>> MovableIdentities(const std::vector<std::string>& paths) override;
   Result<void> BaseMoved(uint64_t identity, const std::string& path) override;
+  Result<void> BaseMovedBack(uint64_t identity, const std::string& path) override;
   Result<GcReport> CollectGarbage() override;
   Result<FsckReport> Check(bool repair) override;
   Result<VolumeStats> GetStats() override;
@@ -70,6 +71,7 @@ class VolumeImpl final : public Volume, private BaseObserver {
   Result<void> Close() override;
 
  private:
+  Result<std::string> PlaceIn(NodeId node, const std::string& path);
   struct Branch {
     Layer* layer = nullptr;
     int64_t created_ns = 0;

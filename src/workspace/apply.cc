@@ -11,6 +11,7 @@
 #include "agentfs/files.h"
 #include "agentfs/path.h"
 #include "base/clock.h"
+#include "core/kept_base.h"
 #include "workspace/apply_conflicts.h"
 #include "workspace/apply_steps.h"
 #include "workspace/history.h"
@@ -171,10 +172,9 @@ Result<void> Applier::NameMoved(const ApplyPlan& plan, ApplyRecord& record) {
   std::vector<std::string> from, to;
   for (const PathChange& change : plan.changes) {
     const NodeId node = change.after.attr.node;
-    const bool known = change.base_path && (node.value & kBaseNodeBit) != 0;
-    if (change.kind == PathChange::Kind::kAdded && known && S_ISDIR(change.after.attr.mode)) {
-      record.moved.push_back(
-          {node.value & (kBaseNodeBit - 1), *change.base_path, change.path.substr(1)});
+    const bool added = change.kind == PathChange::Kind::kAdded;
+    if (added && change.base_path && S_ISDIR(change.after.attr.mode)) {
+      record.moved.push_back({MoveKey(node), *change.base_path, change.path.substr(1)});
     }
     if (change.kind != PathChange::Kind::kRenamed || change.content) continue;
     from.push_back(change.old_path.substr(1));
@@ -314,7 +314,7 @@ Result<void> Applier::FinishUndo(ApplyRun& run) {
 // Where the branch has done nothing else since, it has again what it had before the apply.
 Result<void> Applier::GiveChangesBack(const ApplyRecord& record) {
   for (const MovedBase& each : record.moved) {
-    if (each.identity != 0) AGENTFS_TRY(volume_.BaseMoved(each.identity, each.from));
+    if (each.identity != 0) AGENTFS_TRY(volume_.BaseMovedBack(each.identity, each.from));
   }
   if (!HasSnapshot(volume_, record.snapshot)) return Ok();
   AGENTFS_ASSIGN(const auto now, FindChanges(volume_, "base", record.branch, ChangeScope::kAll));

@@ -145,6 +145,30 @@ TEST_P(KeptTest, ARenamedDirectoryIsAppliedAgainAfterItWasTakenBack) {
   ExpectClean();
 }
 
+TEST_P(KeptTest, SnapshotsFindADirectoryThatTheBranchHadMadeAndMoved) {
+  options_.single_file = GetParam();
+  OpenOverBase(Backing::kSqlite);
+  Get(Branch()->MakeDirectory("d"));
+  Get(Branch()->MakeDirectory("d/e"));
+  Get(Branch()->WriteFile("d/e/f", "1"));
+  ApplyAll();
+  Get(Branch()->Rename("d", "g"));
+  TakeSnapshot("moved");
+  for (int round = 0; round < 2; ++round) {
+    SCOPED_TRACE(round);
+    ApplyAll();
+    EXPECT_EQ(ReadBase("g/e/f"), "1");
+    EXPECT_THAT(Differences(), IsEmpty());
+    EXPECT_EQ(Get(Snapshot("moved")->ReadFile("g/e/f")), "1");
+    Reopen();
+    EXPECT_EQ(Get(Snapshot("moved")->ReadFile("g/e/f")), "1");
+    if (round == 0) Get(Open().UndoLast());
+    EXPECT_EQ(Get(Snapshot("moved")->ReadFile("g/e/f")), "1");
+    EXPECT_EQ(Get(Branch()->ReadFile("g/e/f")), "1");
+  }
+  ExpectClean();
+}
+
 TEST_P(KeptTest, WhatNobodyNeedsIsNotKept) {
   MakeLarge();
   WriteInto("large", 0, "first");
