@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // export and import: a branch as a tar archive or a file of the specification, and back.
+#include <unistd.h>
+
 #include <algorithm>
 #include <fstream>
 #include <istream>
@@ -11,6 +13,7 @@
 #include "cli/console_stream.h"
 #include "cli/context.h"
 #include "cli/draft_file.h"
+#include "cli/open_workspace.h"
 #include "cli/session.h"
 #include "cli/spec/spec_file.h"
 #include "workspace/standstill.h"
@@ -147,12 +150,15 @@ Result<int> RunImport(Context& context, const ImportOptions& options) {
   {
     AGENTFS_ASSIGN(const Files files, OpenFiles(*session, ViewChoice{branch, {}}));
     AGENTFS_ASSIGN(before, session->operations().CreateSnapshot(branch, "", "before import"));
+    const std::string mark = ImportMark(session->workspace().layout);
+    std::ofstream(mark) << branch << "\n" << before.name << "\n";
     SpecKind kind = SpecKind::kTree;
     auto loaded = Load(context, options, *session, files, &kind);
     if (!loaded.ok()) {
       AGENTFS_TRY(TakeBack(*session, branch, before, kind));
-      return loaded.error();
     }
+    ::unlink(mark.c_str());
+    if (!loaded.ok()) return loaded.error();
   }
   AGENTFS_TRY(session->Close());
   if (context.json) {

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <fstream>
 
 #include "adapters/fuse/transport/mount_point.h"
 #include "agentfs/base_fs.h"
@@ -50,6 +51,21 @@ Result<std::unique_ptr<Store>> OpenStore(const Workspace& workspace, Missing mis
   return store;
 }
 
+Result<void> TakeBackLostImport(const std::string& mark, control::Operations& operations) {
+  std::ifstream in(mark);
+  if (!in) return Ok();
+  std::string branch, before;
+  std::getline(in, branch);
+  std::getline(in, before);
+  // What else was done in the branch meanwhile stays in the snapshot that this makes.
+  if (!before.empty()) {
+    auto restored = operations.Restore(branch, before);
+    if (!restored.ok() && restored.code() != ENOENT) return restored.error().WithContext(mark);
+  }
+  ::unlink(mark.c_str());
+  return Ok();
+}
+
 // What a branch's view of the host must not lead to: itself, and what is no plain directory.
 std::vector<std::string> CoveredOnHost(const Layout& layout) {
   std::vector<std::string> covered = {
@@ -80,6 +96,8 @@ bool IsInSandbox(const std::string& path) {
 }
 
 }  // namespace
+
+std::string ImportMark(const Layout& layout) { return layout.database + "-importing"; }
 
 Result<Workspace> LocateWorkspace(const Context& context) {
   std::error_code ignored;
@@ -114,6 +132,7 @@ Result<std::unique_ptr<OpenWorkspace>> OpenWorkspace::Open(Workspace workspace, 
   }
   open->operations_ = std::make_unique<control::Operations>(open->volume(), nullptr, nullptr);
   open->operations_->KeepCheckpoints(open->workspace_.config.checkpoints);
+  AGENTFS_TRY(TakeBackLostImport(ImportMark(open->workspace_.layout), *open->operations_));
   return open;
 }
 

@@ -22,6 +22,10 @@ struct Context;
 // that is mounted. Opens nothing.
 Result<Workspace> LocateWorkspace(const Context& context);
 
+// The file that names the branch and the snapshot to go back to (a line each) while an import is
+// under way: whoever opens the workspace next takes back what a killed one had done.
+std::string ImportMark(const Layout& layout);
+
 // Whether the database is made if it is missing.
 enum class Missing : uint8_t { kFail, kCreate };
 

@@ -77,6 +77,15 @@ TEST_F(ArchiveCliTest, ImportMakesTheBranchWhatWasExported) {
   EXPECT_EQ(Do({"fs", "cat", "/README", "--snapshot", before}).out, "read me\n");
 }
 
+TEST_F(ArchiveCliTest, WhatAKilledImportHadDoneIsTakenBack) {
+  Do({"fs", "write", "/kept"}, "1");
+  Do({"snapshot", "create", "before"});
+  Do({"fs", "write", "/half"}, "1");
+  WriteHost("base/.agentfs/state.db-importing", "main\nbefore\n");
+  EXPECT_EQ(Do({"diff", "--name-status"}).out, "A\t/kept\n");
+  EXPECT_FALSE(std::filesystem::exists(At("base/.agentfs/state.db-importing")));
+}
+
 TEST_F(ArchiveCliTest, AnArchiveFillsABareWorkspaceOrADirectory) {
   Do({"export", "-o", At("out.tar.zst")});
   Ok({"init", "--bare", At("bare.db")});
