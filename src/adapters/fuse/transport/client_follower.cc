@@ -9,9 +9,9 @@
 #include <array>
 #include <charconv>
 #include <cstring>
+#include <exception>
 #include <string>
 #include <string_view>
-#include <system_error>
 #include <utility>
 
 #include "absl/time/clock.h"
@@ -109,7 +109,7 @@ bool ClientFollower::IsPossible() {
         can = SetPolicy(0, SCHED_IDLE) && SetPolicy(0, SCHED_OTHER) &&
               OpenOfThread(static_cast<uint32_t>(::gettid()), "schedstat");
       }).join();
-    } catch (const std::system_error&) {
+    } catch (const std::exception&) {
     }
     return can;
   }();
@@ -159,7 +159,7 @@ bool ClientFollower::BeginLocked(Seat& seat, uint32_t client) {
   if (::sched_getaffinity(0, sizeof usual_processors_, &usual_processors_) != 0) return false;
   try {  // before the policy is set, which it would inherit
     if (!watch_.joinable()) watch_ = std::thread([this] { Watch(); });
-  } catch (const std::system_error&) {
+  } catch (const std::exception&) {
     return false;
   }
   if (!GoToLocked(ProcessorOf(seat.client_state))) return false;

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cerrno>
+#include <exception>
 #include <string>
 
 #include "absl/synchronization/blocking_counter.h"
@@ -53,14 +55,19 @@ Result<void> UringTransport::StartWorkers(int device, const Capabilities& capabi
   std::atomic<int> failed = 0;
   for (size_t i = begin; i < workers_.size(); ++i) {
     UringWorker* worker = workers_[i].get();
-    threads_.Start("fuse-ring-" + std::to_string(i),
-                   [this, worker, &handler, &registered, &failed] {
-                     const auto ready = worker->Register();
-                     if (!ready.ok()) failed.store(ready.code());
-                     registered.DecrementCount();
-                     if (ready.ok()) worker->Serve(handler, threads_, follower_.get());
-                     worker->Close();
-                   });
+    const auto body = [this, worker, &handler, &registered, &failed] {
+      const auto ready = worker->Register();
+      if (!ready.ok()) failed.store(ready.code());
+      registered.DecrementCount();
+      if (ready.ok()) worker->Serve(handler, threads_, follower_.get());
+      worker->Close();
+    };
+    try {
+      threads_.Start("fuse-ring-" + std::to_string(i), body);
+    } catch (const std::exception&) {  // those that run need what they were given
+      failed.store(EAGAIN);
+      registered.DecrementCount();
+    }
   }
   registered.Wait();
   if (failed.load() != 0) return Error(failed.load(), "cannot register io_uring with FUSE");
