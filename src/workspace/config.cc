@@ -216,9 +216,8 @@ std::string RenderConfig(const Config& config) {
                      config.server_idle_ms);
   out += fmt::format("linger_ms = {}  # and after that long without a run, once it had one\n",
                      config.server_linger_ms);
-  out += fmt::format(
-      "io_uring = {}  # if off, root turns the kernel's enable_uring on while it mounts\n",
-      config.server_io_uring);
+  out += fmt::format("io_uring = {}  # root turns the kernel's enable_uring on while it mounts\n",
+                     config.server_io_uring);
   out += fmt::format(
       "\n[snapshots]  # those taken before each run and exec, of each branch; others stay\n"
       "keep_last = {}\nkeep_hourly = {}  # the last of each of so many hours\nkeep_daily = {}\n",

@@ -76,6 +76,16 @@ TEST_F(MountCliTest, BranchesAndSnapshotsAtOnce) {
   EXPECT_EQ(Do({"fs", "cat", "/new", "--branch", "other"}).out, "other's");
 }
 
+TEST_F(MountCliTest, DoesWithoutRingsWhereItIsTold) {
+  const std::string config = state() + "/config.toml";
+  const std::string base = Read(config).substr(0, Read(config).find("[server]"));
+  std::ofstream(config) << base << "[server]\nio_uring = false\n";
+  Mount();
+  const auto mounts = Do({"status", "--json"}).Json()["mounts"];
+  ASSERT_EQ(mounts.size(), 1u);
+  EXPECT_EQ(mounts[0]["capabilities"][0], "device");
+}
+
 TEST_F(MountCliTest, AnswersInJson) {
   auto json = Do({"mount", At("mnt"), "--json"}).Json();
   EXPECT_EQ(json["mount_point"], At("mnt"));
