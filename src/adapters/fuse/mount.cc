@@ -30,11 +30,14 @@ uint64_t NextOrigin() {
   return (uint64_t{static_cast<uint32_t>(::getpid())} << 32) | next.fetch_add(1);
 }
 
-// Passthrough needs real opens, and with them truncating can be a part of opening.
+// Passthrough needs real opens, and with them truncating can be a part of opening. Who opens a file
+// first decides how it is written until the last RELEASE, which over io_uring may come after the
+// next OPEN.
 Features ForBulk(Features features) {
   return features.With(Feature::kPassthrough)
       .With(Feature::kAtomicTruncate)
-      .Without(Feature::kNoOpen);
+      .Without(Feature::kNoOpen)
+      .Without(Feature::kOverIoUring);
 }
 
 Error NoBulk(const std::string& why) {
