@@ -117,6 +117,13 @@ Result<void> Save(Context& context, const ExportOptions& options, Session& sessi
   return Because(file, SaveTree(files, "/", out));
 }
 
+Result<void> WriteMark(const std::string& mark, const std::string& text) {
+  std::ofstream out(mark);
+  out << text << std::flush;
+  if (out) return Ok();
+  return Error(EIO, "cannot write " + mark, "see whether the disk is full");
+}
+
 }  // namespace
 
 Result<int> RunExport(Context& context, const ExportOptions& options) {
@@ -151,7 +158,7 @@ Result<int> RunImport(Context& context, const ImportOptions& options) {
     AGENTFS_ASSIGN(const Files files, OpenFiles(*session, ViewChoice{branch, {}}));
     AGENTFS_ASSIGN(before, session->operations().CreateSnapshot(branch, "", "before import"));
     const std::string mark = ImportMark(session->workspace().layout);
-    std::ofstream(mark) << branch << "\n" << before.name << "\n";
+    AGENTFS_TRY(WriteMark(mark, branch + "\n" + before.name + "\n"));
     SpecKind kind = SpecKind::kTree;
     auto loaded = Load(context, options, *session, files, &kind);
     if (!loaded.ok()) {

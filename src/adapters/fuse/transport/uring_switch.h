@@ -16,8 +16,9 @@ class UringSwitch {
  public:
   static constexpr const char* kParameter = "/sys/module/fuse/parameters/enable_uring";
 
-  // Turns it on if this process may use rings, and may turn it. Never waits long: others who hold
-  // it at this moment leave it off for us. `parameter` is another file in tests.
+  // Turns it on if this process may use rings, and may turn it. While somebody else holds it for
+  // long, it is left as it is; if it then goes off before INIT is answered, the kernel refuses the
+  // rings and the device serves. `parameter` is another file in tests.
   static UringSwitch TurnOn(const std::string& parameter = kParameter);
   UringSwitch(UringSwitch&&) = default;
   UringSwitch& operator=(UringSwitch&&) = delete;
