@@ -82,6 +82,9 @@ class BaseFs {
   // watches no more.
   virtual Result<void> Watch(const std::string& directory) = 0;
   virtual uint64_t watch_generation() const = 0;  // 0: nobody observes
+  // Whether the observer was told of all that had happened in watched directories when this was
+  // called. Costs a fraction of a Stat.
+  virtual bool HasToldAll() const = 0;
 };
 
 // The host directory `root` as a base. It is opened once; a rename of it does not matter

@@ -58,10 +58,10 @@ void Directory::SetBaseListing(std::vector<BaseEntry> names, const Timestamp& mt
   base_names_.reserve(names.size());
   for (BaseEntry& name : names) {
     const uint64_t cursor = NameCursor(name.name);
-    base_names_.emplace_back(cursor, std::move(name));
+    base_names_.push_back({std::move(name), cursor});
   }
   std::sort(base_names_.begin(), base_names_.end(), [](const auto& a, const auto& b) {
-    return std::tie(a.first, a.second.name) < std::tie(b.first, b.second.name);
+    return std::tie(a.cursor, a.name) < std::tie(b.cursor, b.name);
   });
   base_mtime_ = mtime;
   base_listed_ = true;
@@ -78,21 +78,21 @@ std::vector<Directory::Item> Directory::ListAfter(uint64_t cursor, size_t limit)
   std::vector<Item> items;
   auto upper = ordered_->lower_bound(Position(cursor + 1, std::string_view()));
   auto base = std::upper_bound(base_names_.begin(), base_names_.end(), cursor,
-                               [](uint64_t at, const auto& entry) { return at < entry.first; });
+                               [](uint64_t at, const auto& entry) { return at < entry.cursor; });
   while (upper != ordered_->end() || base != base_names_.end()) {
     const bool take_upper =
-        upper != ordered_->end() && (base == base_names_.end() ||
-                                     upper->position() <= Position(base->first, base->second.name));
-    const uint64_t at = take_upper ? upper->cursor : base->first;
+        upper != ordered_->end() &&
+        (base == base_names_.end() || upper->position() <= Position(base->cursor, base->name));
+    const uint64_t at = take_upper ? upper->cursor : base->cursor;
     // Never stop between two names of one cursor: the second would be lost.
     if (items.size() >= limit && items.back().cursor != at) break;
     if (take_upper) {
       NameEntry* entry = upper->entry;
-      if (base != base_names_.end() && base->second.name == entry->name()) ++base;
+      if (base != base_names_.end() && base->name == entry->name()) ++base;
       if (!entry->IsWhiteout()) items.push_back({at, entry, nullptr});
       ++upper;
     } else {
-      items.push_back({at, nullptr, &base->second});
+      items.push_back({at, nullptr, &*base});
       ++base;
     }
   }

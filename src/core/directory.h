@@ -37,12 +37,15 @@ class Directory {
   void Erase(NameEntry* entry);
   void Clear();
 
+  struct BaseName : BaseEntry {
+    uint64_t cursor = 0;
+    NodeId node = {};  // what the base had there when it was asked last; none: it was not
+  };
   // Entries (whiteouts too) and the base's names in one order, from after `cursor`.
-  // `base_name` is null where the base has nothing to add.
   struct Item {
     uint64_t cursor;
-    NameEntry* entry;             // null: only the base has it
-    const BaseEntry* base_entry;  // null: only the layers have it
+    NameEntry* entry;      // null: only the base has it
+    BaseName* base_entry;  // null: only the layers have it
   };
   // Gives up to `limit` items; whiteouts are left out.
   std::vector<Item> ListAfter(uint64_t cursor, size_t limit);
@@ -81,7 +84,7 @@ class Directory {
   NameTable entries_;
   // The same entries by cursor; made by the first listing.
   std::unique_ptr<absl::btree_set<Placed, ByPosition>> ordered_;
-  std::vector<std::pair<uint64_t, BaseEntry>> base_names_;  // by cursor, then name
+  std::vector<BaseName> base_names_;  // by cursor, then name
   bool base_listed_ = false;
   Timestamp base_mtime_;
 };

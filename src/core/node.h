@@ -28,6 +28,11 @@ class NodeTable;
 struct BaseLink {
   std::string path;         // in the base, without leading slash
   BaseSignature signature;  // what the file looked like at copy-up; unset on a node without record
+  // Of a node without record, as the rest of its attributes are what the base said at `stamp`.
+  uint64_t blocks = 0;
+  // VolumeState::base_changes before the base was asked, if it tells of changes since; 0: it does
+  // not. See ViewNodes::IsFresh.
+  uint64_t stamp = 0;
 };
 
 using XattrMap = std::map<std::string, Buffer, std::less<>>;

@@ -115,6 +115,7 @@ class View final : public FileSystem {
   struct Name {
     NameEntry* entry = nullptr;    // what the layers say; may be a whiteout
     std::optional<BaseStat> base;  // what the base says, where the layers say nothing
+    uint64_t stamp = 0;            // of before it was asked (ViewNodes::BaseStamp)
     bool exists() const { return (entry && !entry->IsWhiteout()) || base; }
     // The S_IFMT bits of what exists.
     uint32_t type() const { return base ? base->attr.mode & S_IFMT : uint32_t{entry->type} << 12; }
@@ -222,8 +223,17 @@ class View final : public FileSystem {
     uint64_t cursor = 0;
     Result<Found> found = Found();  // filled with kAttributes; an error: the name is to be left out
   };
-  Result<std::vector<Result<BaseStat>>> StatListed(const ViewNode& directory,
-                                                   const std::vector<Directory::Item>& items);
+  // Of a listed name that only the base has; neither: the base has it no more.
+  struct FromBase {
+    std::optional<Found> found;
+    Name name;
+  };
+  std::optional<Found> KnownLocked(const ViewNode& parent, const Directory::BaseName& name,
+                                   uint64_t fresh);
+  Result<std::vector<FromBase>> AskListed(const ViewNode& directory,
+                                          const std::vector<Directory::Item>& items);
+  Listed ListBaseLocked(ViewNode& parent, Directory::BaseName& entry, FromBase known,
+                        Detail detail);
   // Both directory and child are in memory afterwards; the directory's lock is exclusive.
   Result<Found> FoundLocked(ViewNode& parent, std::string_view name, const Name& found);
   Result<std::vector<Listed>> ListLocked(ViewNode& directory, uint64_t cursor, size_t limit,

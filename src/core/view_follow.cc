@@ -35,6 +35,7 @@ void View::BaseMoved(NodeId id, const std::string& path) {
   } else {
     node.base->path = path;
   }
+  node.base->stamp = 0;
   if (node.directory() != nullptr) node.directory()->DropBaseListing();
 }
 

@@ -25,6 +25,8 @@ Result<void> View::LoadListingLocked(ViewNode& node, bool from_start) {
   if (node.base == nullptr || base == nullptr) return Ok();
   if (directory.has_base_listing() && !from_start) return Ok();
   WatchBase(node);
+  if (directory.has_base_listing() && nodes_.IsFreshLocked(node, nodes_.FreshStamp())) return Ok();
+  const uint64_t stamp = nodes_.BaseStamp(node);
   Result<BaseStat> stat = base->Stat(node.base->path);
   if (stat.ok() && !S_ISDIR(stat->attr.mode)) stat = Error(ENOTDIR);
   if (!stat.ok()) {
@@ -33,9 +35,13 @@ Result<void> View::LoadListingLocked(ViewNode& node, bool from_start) {
   }
   // A second change within one tick of the base's clock would go unseen: list again while young.
   const Timestamp& mtime = stat->attr.mtime;
-  if (directory.HasBaseListing(mtime) && !IsRecent(mtime)) return Ok();
-  AGENTFS_ASSIGN(auto names, base->List(node.base->path));
-  directory.SetBaseListing(std::move(names), mtime);
+  if (!directory.HasBaseListing(mtime) || IsRecent(mtime)) {
+    AGENTFS_ASSIGN(auto names, base->List(node.base->path));
+    directory.SetBaseListing(std::move(names), mtime);
+  }
+  const bool same = node.id() == kRootNode || BaseNodeId(stat->identity) == node.id();
+  if (same && !node.HasRecord()) nodes_.FillFromBase(node, node.base->path, *stat, stamp);
+  node.base->stamp = same ? stamp : 0;
   return Ok();
 }
 
@@ -46,15 +52,39 @@ Result<bool> View::IsEmptyLocked(ViewNode& node) {
   return empty;
 }
 
-// What the base knows of the listed names that only it has; ENOENT: removed meanwhile.
-Result<std::vector<Result<BaseStat>>> View::StatListed(const ViewNode& node,
-                                                       const std::vector<Directory::Item>& items) {
+// What the base would say of a name that only it has, if it was asked before and has not changed.
+std::optional<Found> View::KnownLocked(const ViewNode& parent, const Directory::BaseName& name,
+                                       uint64_t fresh) {
+  NodeRef ref = name.node ? nodes_.table().Find(name.node) : NodeRef();
+  if (!ref) return std::nullopt;
+  ViewNode& node = AsViewNode(*ref);
+  absl::ReaderMutexLock lock(&node.mu);
+  if (node.HasRecord() || !nodes_.IsFreshLocked(node, fresh)) return std::nullopt;
+  if (node.base->path != JoinBasePath(parent.base->path, name.name)) return std::nullopt;
+  return Found{std::move(ref), nodes_.FreshAttrLocked(node)};
+}
+
+// What is known of the listed names that only the base has: from before, or by asking now.
+Result<std::vector<View::FromBase>> View::AskListed(const ViewNode& node,
+                                                    const std::vector<Directory::Item>& items) {
+  const uint64_t fresh = nodes_.FreshStamp();
+  std::vector<FromBase> known(items.size());
   std::vector<std::string_view> names;
-  for (const Directory::Item& item : items) {
-    if (item.entry == nullptr) names.push_back(item.base_entry->name);
+  for (size_t i = 0; i < items.size(); ++i) {
+    if (items[i].entry != nullptr) continue;
+    if (fresh != 0) known[i].found = KnownLocked(node, *items[i].base_entry, fresh);
+    if (!known[i].found) names.push_back(items[i].base_entry->name);
   }
-  if (names.empty()) return std::vector<Result<BaseStat>>();
-  return nodes_.volume().base->StatNames(node.base->path, names);
+  if (names.empty()) return known;
+  const uint64_t stamp = nodes_.BaseStamp(node);
+  AGENTFS_ASSIGN(auto stats, nodes_.volume().base->StatNames(node.base->path, names));
+  auto stat = stats.begin();
+  for (size_t i = 0; i < items.size(); ++i) {
+    if (items[i].entry != nullptr || known[i].found) continue;
+    if (Result<BaseStat>& now = *stat++; now.ok())
+      known[i].name = {nullptr, std::move(*now), stamp};
+  }
+  return known;
 }
 
 Result<Found> View::FoundLocked(ViewNode& parent, std::string_view name, const Name& found) {
@@ -66,35 +96,39 @@ Result<Found> View::FoundLocked(ViewNode& parent, std::string_view name, const N
   return Found{std::move(child), attr};
 }
 
+View::Listed View::ListBaseLocked(ViewNode& parent, Directory::BaseName& entry, FromBase known,
+                                  Detail detail) {
+  Listed listed{.name = entry.name, .cursor = entry.cursor};
+  if (known.found) {
+    listed.node = entry.node;
+    listed.type = known.found->attr.mode & S_IFMT;
+    listed.found = std::move(*known.found);
+  } else if (known.name.base) {
+    listed.node = entry.node = BaseNodeId(known.name.base->identity);
+    listed.type = known.name.type();
+    if (detail == Detail::kAttributes) listed.found = FoundLocked(parent, entry.name, known.name);
+  } else {
+    listed.found = Error(ENOENT);  // removed meanwhile
+  }
+  return listed;
+}
+
 Result<std::vector<View::Listed>> View::ListLocked(ViewNode& node, uint64_t cursor, size_t limit,
                                                    Detail detail) {
   AGENTFS_TRY(LoadListingLocked(node, cursor == 0));
   const std::vector<Directory::Item> items = node.directory()->ListAfter(cursor, limit);
-  AGENTFS_ASSIGN(auto stats, StatListed(node, items));
-  auto stat = stats.begin();
+  AGENTFS_ASSIGN(std::vector<FromBase> known, AskListed(node, items));
   std::vector<Listed> listed;
   listed.reserve(items.size());
-  for (const Directory::Item& item : items) {
-    Name name;
-    Listed next{.cursor = item.cursor};
-    if (item.entry != nullptr) {
-      name.entry = item.entry;
-      next.name = item.entry->name();
-      next.node = item.entry->id;
-    } else {
-      next.name = item.base_entry->name;
-      Result<BaseStat>& known = *stat++;
-      if (known.ok()) {
-        next.node = BaseNodeId(known->identity);
-        name.base = std::move(*known);
-      }
+  for (size_t i = 0; i < items.size(); ++i) {
+    NameEntry* const entry = items[i].entry;
+    if (entry == nullptr) {
+      listed.push_back(ListBaseLocked(node, *items[i].base_entry, std::move(known[i]), detail));
+      continue;
     }
-    if (name.exists()) {
-      next.type = name.type();
-      if (detail == Detail::kAttributes) next.found = FoundLocked(node, next.name, name);
-    } else {
-      next.found = Error(ENOENT);
-    }
+    const Name name{entry, std::nullopt};
+    Listed next{std::string(entry->name()), entry->id, name.type(), items[i].cursor};
+    if (detail == Detail::kAttributes) next.found = FoundLocked(node, next.name, name);
     listed.push_back(std::move(next));
   }
   return listed;

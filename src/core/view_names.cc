@@ -85,6 +85,7 @@ Result<View::Name> View::FindName(ViewNode& parent, std::string_view name) {
   BaseFs* base = nodes_.volume().base.get();
   if (base == nullptr) return found;
   WatchBase(parent);
+  found.stamp = nodes_.BaseStamp(parent);
   Result<BaseStat> stat = base->Stat(JoinBasePath(parent.base->path, name));
   if (stat.ok()) {
     found.base = std::move(*stat);
@@ -97,7 +98,8 @@ Result<View::Name> View::FindName(ViewNode& parent, std::string_view name) {
 // The parent's lock is held, shared or exclusive; the reference is kept in the entry.
 Result<NodeRef> View::NodeOf(ViewNode& parent, std::string_view name, const Name& found) {
   if (found.base) {
-    return nodes_.GetBaseNode(JoinBasePath(parent.base->path, name), *found.base, parent.id());
+    return nodes_.GetBaseNode(JoinBasePath(parent.base->path, name), *found.base, parent.id(),
+                              found.stamp);
   }
   // Its lock is held, and would be asked for.
   if (found.entry->node_id() == parent.id()) return DirectoryBelowItself(name);

@@ -24,6 +24,12 @@ std::string_view GroupOfKey(std::string_view key) {
   return key.substr(0, key.size() < 8 ? 0 : key.size() - 8);
 }
 
+Attr AttrInMemory(const ViewNode& node) {
+  return {node.id(),  node.mode,  node.uid,   node.gid,
+          node.nlink, node.rdev,  node.size,  (node.stored + 511) / 512,
+          node.atime, node.mtime, node.ctime, node.btime};
+}
+
 Error Damaged(std::string_view table, NodeId node) {
   return Error(EBADMSG,
                "the row of node " + std::to_string(node.value) + " in table " + std::string(table) +
@@ -252,7 +258,27 @@ void FollowMove(VolumeState& volume, NodeId node, uint32_t mode, const BaseSigna
   if (!there) *path = std::move(*place);
 }
 
-void ViewNodes::FillFromBase(ViewNode& node, std::string path, const BaseStat& stat) {
+uint64_t ViewNodes::BaseStamp(const ViewNode& directory) const {
+  const Directory* names = directory.directory();
+  if (names == nullptr || volume_.base == nullptr) return 0;
+  const uint64_t changes = volume_.base_changes.load();
+  const uint64_t generation = volume_.base->watch_generation();
+  return generation != 0 && names->watched.load() == generation ? changes : 0;
+}
+
+uint64_t ViewNodes::FreshStamp() const {
+  if (volume_.base == nullptr || !volume_.base->HasToldAll()) return 0;
+  return volume_.base_changes.load();
+}
+
+Attr ViewNodes::FreshAttrLocked(const ViewNode& node) {
+  Attr attr = AttrInMemory(node);
+  attr.blocks = node.base->blocks;
+  return attr;
+}
+
+void ViewNodes::FillFromBase(ViewNode& node, std::string path, const BaseStat& stat,
+                             uint64_t stamp) {
   const Attr& attr = stat.attr;
   node.mode = attr.mode;
   node.uid = attr.uid;
@@ -269,10 +295,15 @@ void ViewNodes::FillFromBase(ViewNode& node, std::string path, const BaseStat& s
   if (node.base == nullptr) node.base = std::make_unique<BaseLink>();
   if (node.base->path != path) node.base->path = std::move(path);
   node.base->signature = stat.signature;
+  node.base->blocks = attr.blocks;
+  // A directory must be watched itself, a file under all its names.
+  const bool told = node.IsDirectory() ? BaseStamp(node) != 0 : node.nlink == 1;
+  node.base->stamp = told ? stamp : 0;
   node.state = ViewNode::State::kLoaded;
 }
 
-Result<NodeRef> ViewNodes::GetBaseNode(std::string path, const BaseStat& stat, NodeId parent) {
+Result<NodeRef> ViewNodes::GetBaseNode(std::string path, const BaseStat& stat, NodeId parent,
+                                       uint64_t stamp) {
   NodeRef ref = table_.Get(BaseNodeId(stat.identity));
   ViewNode& node = AsViewNode(*ref);
   absl::MutexLock lock(&node.mu);
@@ -280,7 +311,7 @@ Result<NodeRef> ViewNodes::GetBaseNode(std::string path, const BaseStat& stat, N
     if (!node.HasRecord()) {
       node.orphan_layers.reset();
       node.parent = parent;
-      FillFromBase(node, std::move(path), stat);
+      FillFromBase(node, std::move(path), stat, stamp);
     }
     return ref;
   }
@@ -289,7 +320,7 @@ Result<NodeRef> ViewNodes::GetBaseNode(std::string path, const BaseStat& stat, N
     if (found) return ref;
   }
   node.parent = parent;
-  FillFromBase(node, std::move(path), stat);
+  FillFromBase(node, std::move(path), stat, stamp);
   return ref;
 }
 
@@ -331,11 +362,10 @@ Result<BaseStat> ViewNodes::StatBaseLocked(const ViewNode& node) {
 }
 
 Result<Attr> ViewNodes::AttrLocked(ViewNode& node) {
-  Attr attr{node.id(), node.mode, node.uid,   node.gid,   node.nlink, node.rdev,
-            node.size, 0,         node.atime, node.mtime, node.ctime, node.btime};
-  attr.blocks = (node.stored + 511) / 512;
+  Attr attr = AttrInMemory(node);
   if (node.base == nullptr || volume_.base == nullptr) return attr;
   if (!node.HasRecord()) {
+    if (node.base->stamp != 0 && IsFreshLocked(node, FreshStamp())) return FreshAttrLocked(node);
     Result<BaseStat> stat = StatBaseLocked(node);
     if (!stat.ok()) {
       if (node.nlink == 0) return attr;  // unlinked here and gone there, but still in use

@@ -64,14 +64,35 @@ class ViewNodes {
   // Locks the node, loaded. ESTALE if it is no more; then it is not locked.
   Result<void> Acquire(ViewNode& node, LockMode mode) ABSL_NO_THREAD_SAFETY_ANALYSIS;
   static void Release(ViewNode& node, LockMode mode) ABSL_NO_THREAD_SAFETY_ANALYSIS;
-  // The node that the base has at `path`, in the directory `parent`, loaded.
-  Result<NodeRef> GetBaseNode(std::string path, const BaseStat& stat, NodeId parent);
+  // The node that the base has at `path`, in the directory `parent`, loaded. `stamp`: of before the
+  // base was asked (BaseStamp).
+  Result<NodeRef> GetBaseNode(std::string path, const BaseStat& stat, NodeId parent,
+                              uint64_t stamp = 0);
   // The directory that `node`, a directory, is in; the root's is the root. Takes locks.
   Result<NodeRef> ParentOf(ViewNode& node);
-  // Asks the base where the attributes are the base's.
+  // Asks the base where the attributes are the base's, unless the node has them fresh.
   Result<Attr> AttrLocked(ViewNode& node);  // shared will do for a node with a record
   // The same for who has just asked the base.
   Result<Attr> AttrLocked(ViewNode& node, const std::optional<BaseStat>& stat);
+
+  // ---- what the base said before. It need not be asked again while it would have told of a
+  // change.
+
+  // To be taken before the base is asked about a directory's entries, or the directory itself;
+  // 0: its changes are not told.
+  uint64_t BaseStamp(const ViewNode& directory) const;
+  // The stamp that what is fresh has; 0: nothing is.
+  uint64_t FreshStamp() const;
+  // Whether the base still is what the node, or a directory's listing, has of it. Shared will do.
+  static bool IsFreshLocked(const ViewNode& node, uint64_t fresh) {
+    return fresh != 0 && node.base != nullptr && node.base->stamp == fresh &&
+           node.state == ViewNode::State::kLoaded;
+  }
+  // The attributes of a fresh node without record. Shared will do.
+  static Attr FreshAttrLocked(const ViewNode& node);
+  // The node is what the base says.
+  void FillFromBase(ViewNode& node, std::string path, const BaseStat& stat, uint64_t stamp = 0);
+
   Result<void> LoadDirectoryLocked(ViewNode& directory);
   // Of a node that has a record, or is about to get one.
   Result<void> LoadXattrsLocked(ViewNode& node);
@@ -144,7 +165,6 @@ class ViewNodes {
   Result<bool> LoadRecordLocked(ViewNode& node);
   Result<void> LoadRootLocked(ViewNode& root);
   void FillFromRecord(ViewNode& node, NodeRecord record, LayerId layer);
-  static void FillFromBase(ViewNode& node, std::string path, const BaseStat& stat);
   Result<BaseStat> StatBaseLocked(const ViewNode& node);
   void ApplyCopyUpPolicy(ViewNode& node);
   NodeRecord ToRecord(const ViewNode& node) const;

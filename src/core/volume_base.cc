@@ -22,6 +22,7 @@ NodeId VolumeImpl::BaseNodeAt(const std::string& path) {
 }
 
 void VolumeImpl::BaseChanged(const std::string& directory, std::string_view name) {
+  state_->base_changes.fetch_add(1);
   ChangeEvent event{.kind = ChangeEvent::Kind::kBase};
   event.parent = BaseNodeAt(directory);
   event.name = name;
@@ -29,7 +30,10 @@ void VolumeImpl::BaseChanged(const std::string& directory, std::string_view name
   if (event.parent) TellViews(event);
 }
 
-void VolumeImpl::BaseLost() { TellViews({.kind = ChangeEvent::Kind::kReset}); }
+void VolumeImpl::BaseLost() {
+  state_->base_changes.fetch_add(1);
+  TellViews({.kind = ChangeEvent::Kind::kReset});
+}
 
 void VolumeImpl::TellViews(const ChangeEvent& event) {
   absl::MutexLock lock(&mu_);

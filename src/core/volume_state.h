@@ -91,6 +91,7 @@ class VolumeState {
   std::atomic<int64_t> node_records{0};
   std::atomic<int64_t> stored_bytes{0};
   std::atomic<bool> base_unwatched{false};  // a directory of the base could not be watched
+  std::atomic<uint64_t> base_changes{1};    // grows with every change that the base tells of
 
   OpRecorder ops;
   OpEncoder op_encoder;  // the committer's

@@ -98,6 +98,7 @@ class BaseWithHost final : public BaseFs {
   uint64_t watch_generation() const override {
     return inner_->watch_generation() + host_->watch_generation();
   }
+  bool HasToldAll() const override { return inner_->HasToldAll() && host_->HasToldAll(); }
 
  private:
   Way Find(std::string_view path) const;

@@ -4,6 +4,7 @@
 #include <poll.h>
 #include <sys/eventfd.h>
 #include <sys/inotify.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <array>
@@ -59,6 +60,16 @@ Result<void> DirectoryWatcher::Watch(const std::string& path, const std::string&
   return Ok();
 }
 
+// The queue first: what has left it is being delivered, or was.
+bool DirectoryWatcher::HasToldAll() const {
+  {
+    absl::MutexLock lock(&mu_);
+    int waiting = 0;
+    if (::ioctl(inotify_.get(), FIONREAD, &waiting) != 0 || waiting != 0) return false;
+  }
+  return !delivering_.load();
+}
+
 void DirectoryWatcher::Run() {
   alignas(inotify_event) std::array<char, 64 * 1024> events;
   for (;;) {
@@ -70,8 +81,10 @@ void DirectoryWatcher::Run() {
     std::array<pollfd, 2> wait{pollfd{inotify, POLLIN, 0}, pollfd{stop_.get(), POLLIN, 0}};
     if (::poll(wait.data(), wait.size(), -1) < 0 && errno != EINTR) return;
     if (wait[1].revents != 0) return;
+    delivering_.store(true);
     const ssize_t size = ::read(inotify, events.data(), events.size());
     if (size > 0 && !Deliver(events.data(), static_cast<size_t>(size))) Lose();
+    delivering_.store(false);
   }
 }
 

@@ -35,6 +35,8 @@ class DirectoryWatcher {
   // From now on changes in the directory that the host knows as `host_path` are told under the name
   // `path`. ENOSPC: the host watches no more for this user.
   Result<void> Watch(const std::string& path, const std::string& host_path);
+  // Whether all that has happened in watched directories before the call has been told.
+  bool HasToldAll() const ABSL_LOCKS_EXCLUDED(mu_);
   // Grows whenever all watches were lost.
   uint64_t generation() const { return generation_.load(std::memory_order_acquire); }
 
@@ -49,7 +51,8 @@ class DirectoryWatcher {
   const Callbacks callbacks_;
   Fd stop_;
   std::atomic<uint64_t> generation_{1};
-  absl::Mutex mu_;
+  std::atomic<bool> delivering_{false};  // from before events are taken from the queue
+  mutable absl::Mutex mu_;
   Fd inotify_ ABSL_GUARDED_BY(mu_);  // replaced by the thread alone
   absl::flat_hash_map<int, std::string> paths_ ABSL_GUARDED_BY(mu_);
   std::thread thread_;

@@ -147,6 +147,7 @@ class HostBase final : public BaseFs {
   Result<void> Observe(BaseObserver* observer) override;
   Result<void> Watch(const std::string& directory) override;
   uint64_t watch_generation() const override { return watcher_ ? watcher_->generation() : 0; }
+  bool HasToldAll() const override { return watcher_ && watcher_->HasToldAll(); }
 
  private:
   static Result<void> RequireRegular(int fd) {
