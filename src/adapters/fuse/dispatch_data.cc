@@ -112,6 +112,7 @@ Dispatcher::Answer Dispatcher::Write(Request& request) {
   if ((in.write_flags & FUSE_WRITE_CACHE) != 0) {
     caller.written_back = true;
     caller.pid = 0;
+    mappings_written_->store(true);
   }
   const Result<size_t> put = Put(request, caller, in, data);
   // A store to a mapping of a snapshot's file: the kernel would go on showing it.

@@ -11,6 +11,7 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <memory>
 #include <string_view>
 #include <vector>
 
@@ -51,6 +52,7 @@ class Dispatcher final : public Handler {
 
   // Those that came, the most frequent first.
   std::vector<OperationCount> Counts() const;
+  std::shared_ptr<const std::atomic<bool>> mappings_written() const { return mappings_written_; }
 
  private:
   // A request and the inode that it is about.
@@ -177,6 +179,8 @@ class Dispatcher final : public Handler {
   const Capabilities capabilities_;
   const ControlHandler control_;
   const ProcessGroups groups_;
+  const std::shared_ptr<std::atomic<bool>> mappings_written_ =
+      std::make_shared<std::atomic<bool>>(false);
 
   // By thread, so that counting costs nothing.
   struct alignas(64) Counters {

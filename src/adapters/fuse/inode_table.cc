@@ -6,8 +6,7 @@
 
 namespace agentfs::fuse {
 
-InodeTable::InodeTable(std::shared_ptr<Tree> tree, NodeRef root)
-    : blocks_(new std::atomic<Block*>[kMaxBlocks]()) {
+InodeTable::InodeTable(std::shared_ptr<Tree> tree, NodeRef root) {
   root_.id = kRootId;
   root_.tree = std::move(tree);
   root_.node = std::move(root);
@@ -19,28 +18,36 @@ InodeTable::InodeTable(std::shared_ptr<Tree> tree, NodeRef root)
 }
 
 InodeTable::~InodeTable() {
-  for (size_t i = 0; i < kMaxBlocks; ++i) {
-    Block* block = blocks_[i].load();
-    if (block == nullptr) continue;
-    for (Slot& slot : *block) delete slot.load();
-    delete block;
+  for (const auto& made : groups_) {
+    const std::unique_ptr<Group> group(made.load());
+    if (group == nullptr) continue;
+    for (const auto& filled : *group) {
+      const std::unique_ptr<Block> block(filled.load());
+      if (block == nullptr) continue;
+      for (Slot& slot : *block) delete slot.load();
+    }
   }
 }
 
 InodeTable::Slot* InodeTable::SlotOf(uint64_t id) const {
   const uint64_t index = id - kFirstId;
-  if (id < kFirstId || index / kBlockSize >= kMaxBlocks) return nullptr;
-  Block* block = blocks_[index / kBlockSize].load(std::memory_order_acquire);
+  const uint64_t number = index / kBlockSize;
+  if (id < kFirstId || number >= kMaxGroups * kBlocksPerGroup) return nullptr;
+  const Group* group = groups_[number / kBlocksPerGroup].load(std::memory_order_acquire);
+  if (group == nullptr) return nullptr;
+  Block* block = (*group)[number % kBlocksPerGroup].load(std::memory_order_acquire);
   return block == nullptr ? nullptr : &(*block)[index % kBlockSize];
 }
 
 InodeTable::Slot& InodeTable::MakeSlot(uint64_t id) {
   if (Slot* slot = SlotOf(id)) return *slot;
-  const uint64_t block = (id - kFirstId) / kBlockSize;
-  if (block >= kMaxBlocks) std::abort();  // 268 million inodes in use
+  const uint64_t number = (id - kFirstId) / kBlockSize;
+  if (number >= kMaxGroups * kBlocksPerGroup) std::abort();  // 268 million inodes in use
   absl::MutexLock lock(&grow_mu_);
-  if (blocks_[block].load() == nullptr)
-    blocks_[block].store(new Block(), std::memory_order_release);
+  auto& group = groups_[number / kBlocksPerGroup];
+  if (group.load() == nullptr) group.store(new Group(), std::memory_order_release);
+  auto& block = (*group.load())[number % kBlocksPerGroup];
+  if (block.load() == nullptr) block.store(new Block(), std::memory_order_release);
   return *SlotOf(id);
 }
 

@@ -83,9 +83,11 @@ class InodeTable {
   static constexpr size_t kShards = 16;
   static constexpr uint64_t kFirstId = kRootId + 1;
   static constexpr size_t kBlockSize = 4096;
-  static constexpr size_t kMaxBlocks = 1 << 16;
+  static constexpr size_t kBlocksPerGroup = 256;
+  static constexpr size_t kMaxGroups = 256;
   using Slot = std::atomic<Inode*>;
   using Block = std::array<Slot, kBlockSize>;
+  using Group = std::array<std::atomic<Block*>, kBlocksPerGroup>;  // few are ever needed
 
   // Ids of shard s are kFirstId + s, kFirstId + s + kShards, ...
   struct alignas(64) Shard {
@@ -104,7 +106,7 @@ class InodeTable {
   std::atomic<uint64_t> generation_{1};
   std::array<Shard, kShards> shards_;
   absl::Mutex grow_mu_;  // after a shard's
-  std::unique_ptr<std::atomic<Block*>[]> blocks_;
+  std::array<std::atomic<Group*>, kMaxGroups> groups_{};
 };
 
 }  // namespace agentfs::fuse

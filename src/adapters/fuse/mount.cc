@@ -93,6 +93,9 @@ class MountImpl final : public Mount {
   void Settle() override {
     if (direct_) direct_->SettleAll();
   }
+  std::shared_ptr<const std::atomic<bool>> mappings_written() const override {
+    return dispatcher_.mappings_written();
+  }
   MountStats Stats() const override { return {dispatcher_.Counts(), inodes_.size()}; }
 
   void InvalidateAll() override { invalidator_.All(); }

@@ -8,6 +8,7 @@
 // requests of the mount may need.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -119,6 +120,8 @@ class Mount {
   virtual const Capabilities& capabilities() const = 0;
   virtual std::string_view transport() const = 0;  // "device" or "io_uring"
   virtual MountStats Stats() const = 0;
+  // True from the first WRITE on that brought pages of a mapping. Outlives the mount.
+  virtual std::shared_ptr<const std::atomic<bool>> mappings_written() const = 0;
   // What programs have written through passthrough so far is in the view when it returns.
   virtual void Settle() = 0;
 

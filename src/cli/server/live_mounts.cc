@@ -1,25 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/server/live_mounts.h"
 
-#include <fcntl.h>
 #include <fmt/core.h>
 #include <sys/stat.h>
 
 #include <algorithm>
-#include <chrono>
 #include <filesystem>
-#include <future>
 #include <set>
-#include <thread>
 
 #include "agentfs/exec_log.h"
+#include "cli/server/mapped_pages.h"
 #include "cli/server/mount_record.h"
 #include "cli/server/mount_rules.h"
-#include "sys/fd.h"
 #include "sys/mount_table.h"
 #include "sys/own_namespace.h"
 #include "sys/path_users.h"
-#include "sys/shared_mappings.h"
 #include "vfs/outside.h"
 
 namespace agentfs::cli {
@@ -30,29 +25,7 @@ using control::MountState;
 using control::MountUser;
 using control::UnmountForce;
 
-constexpr auto kFlushTimeout = std::chrono::seconds(30);
 constexpr size_t kUsersNamed = 5;
-
-// Without a writeback cache only mapped files have dirty pages (the kernel writes them when the
-// last mapping goes), so these are synced. A syncfs would have the store flushed to the disk too,
-// which nobody has asked for, and does not even wait for FUSE's pages (measured on Linux 6.18).
-Result<void> WritePages(const std::string& point) {
-  AGENTFS_ASSIGN(Fd root, OpenAt(AT_FDCWD, point, O_RDONLY | O_DIRECTORY));
-  AGENTFS_ASSIGN(struct stat st, StatFd(root.get()));
-  for (const Fd& file : OpenSharedMappings(st.st_dev)) AGENTFS_TRY(SyncDataFd(file.get()));
-  return Ok();
-}
-
-// On a thread of its own: if the mount is stuck, it is that thread which hangs.
-Result<void> SyncMount(const std::string& point) {
-  auto promise = std::make_shared<std::promise<Result<void>>>();
-  auto future = promise->get_future();
-  std::thread([point, promise] { promise->set_value(WritePages(point)); }).detach();
-  if (future.wait_for(kFlushTimeout) != std::future_status::ready) {
-    return Error(ETIMEDOUT, "the mount at " + point + " does not answer");
-  }
-  return future.get();
-}
 
 MountState StateOf(const MountRequest& request, const fuse::Mount& mount) {
   MountState state;
@@ -167,7 +140,7 @@ Result<MountState> LiveMounts::Mount(const MountRequest& asked) {
     mounts_.push_back(live);
     used_ = true;
   }
-  Record();
+  if (!AddToMountRecord(layout_, request.point).ok()) Record();
   return StateOf(request, *live->mount);
 }
 
@@ -235,7 +208,7 @@ Result<void> LiveMounts::UnmountOne(const LivePtr& live, UnmountForce force) {
   auto mode = fuse::UnmountMode::kPlain;
   if (force == UnmountForce::kYes) {
     mode = fuse::UnmountMode::kForced;
-    if (live->mount->alive()) (void)SyncMount(point);
+    if (live->mount->alive()) (void)WriteMappedPages(point, live->mount->mappings_written());
     live->mount->Settle();
   }
   auto unmounted = live->mount->Unmount(mode);
@@ -248,7 +221,9 @@ Result<void> LiveMounts::UnmountOne(const LivePtr& live, UnmountForce force) {
 
 Result<void> LiveMounts::UnmountSession(BranchSession& session, UnmountForce force) {
   if (force == UnmountForce::kYes) {
-    if (session.Mounted()) (void)SyncMount(session.point());
+    if (const auto mount = session.Mounted()) {
+      (void)WriteMappedPages(session.point(), mount->mappings_written());
+    }
     session.End();
   } else {
     const auto bound = Bound();
@@ -382,14 +357,18 @@ void LiveMounts::LoseRun(uint64_t connection) {
 Result<void> LiveMounts::FlushPages(std::string_view branch) {
   for (const LivePtr& live : Snapshot()) {
     if (live->request.branch != branch || !live->request.snapshot.empty()) continue;
-    if (live->mount->alive()) AGENTFS_TRY(SyncMount(live->request.point));
+    if (live->mount->alive()) {
+      AGENTFS_TRY(WriteMappedPages(live->request.point, live->mount->mappings_written()));
+    }
     live->mount->Settle();
   }
   // Pages of a branch that no process is in any more have been written.
   if (!had_bound_ && !runs_.IsIn(branch)) return Ok();
   for (BranchSession* each : sessions_.All()) {
     const auto session = each->Mounted();
-    if (session && session->Knows(branch)) AGENTFS_TRY(SyncMount(each->point()));
+    if (session && session->Knows(branch)) {
+      AGENTFS_TRY(WriteMappedPages(each->point(), session->mappings_written()));
+    }
   }
   return Ok();
 }

@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "adapters/fuse/transport/mount_helper.h"
+#include "sys/mount_query.h"
 #include "sys/mount_table.h"
 
 namespace agentfs::fuse {
@@ -41,6 +42,20 @@ std::string PointOf(std::string path) {
   auto real = RealPath(parent);
   if (!real.ok()) return path;
   return *real == "/" ? "/" + name : *real + "/" + name;
+}
+
+// What is visible at a mount point, `point` being how the table calls `path`. The kernel is asked
+// first: the table is the text of all mounts, and who has many of them mounts often.
+template <typename Point>
+Result<std::optional<MountFacts>> FactsAt(const std::string& path, const Point& point) {
+  if (auto facts = AskForMountAt(path); facts.ok()) return facts;
+  AGENTFS_ASSIGN(const auto entry, TopMountAt(point(path)));
+  if (!entry) return std::optional<MountFacts>();
+  MountFacts facts;
+  facts.id = entry->id;
+  facts.minor = entry->minor;
+  facts.type = entry->type;
+  return std::optional<MountFacts>(std::move(facts));
 }
 
 // Whether the server of the filesystem at `path` answers; cached attributes do not count.
@@ -157,14 +172,15 @@ Result<MountPoint> MountPoint::Mount(const std::string& path, const MountOptions
   AGENTFS_ASSIGN(const std::string target, CheckTarget(path));
   AGENTFS_ASSIGN(Mounted mounted, MountSomehow(target, options));
   MountPoint point(target, std::move(mounted.device), mounted.method);
-  auto entry = TopMountAt(target);
-  if (entry.ok() && *entry && (*entry)->type == kFilesystemType) {
-    point.mount_id_ = (*entry)->id;
-    point.connection_ = (*entry)->minor;
+  auto facts = FactsAt(target, [](const std::string& real) { return real; });
+  if (facts.ok() && *facts && (*facts)->type == kFilesystemType) {
+    point.mount_id_ = (*facts)->id;
+    point.lasting_id_ = (*facts)->lasting_id;
+    point.connection_ = (*facts)->minor;
     return point;
   }
   static_cast<void>(UnmountPath(target, UnmountMode::kLazy).ok());
-  if (!entry.ok()) return CannotMount(target, entry.code(), entry.error().message(), "");
+  if (!facts.ok()) return CannotMount(target, facts.code(), facts.error().message(), "");
   return CannotMount(target, EIO, "the mount cannot be seen in /proc/self/mountinfo",
                      "somebody unmounts there: try again");
 }
@@ -174,12 +190,16 @@ MountPoint::MountPoint(MountPoint&& other) noexcept
       device_(std::move(other.device_)),
       method_(other.method_),
       mount_id_(std::exchange(other.mount_id_, 0)),
+      lasting_id_(other.lasting_id_),
       connection_(other.connection_) {}
 
 MountPoint::~MountPoint() { static_cast<void>(Unmount(UnmountMode::kForced).ok()); }
 
 bool MountPoint::IsMounted() const {
   if (mount_id_ == 0) return false;
+  if (lasting_id_ != 0) {
+    if (const auto mounted = AskWhetherMounted(lasting_id_); mounted.ok()) return *mounted;
+  }
   const auto entry = MountWithId(mount_id_);
   return !entry.ok() || entry->has_value();  // unless it is known to be gone, it is there
 }
@@ -201,8 +221,8 @@ Result<void> MountPoint::Unmount(UnmountMode mode) {
 }
 
 PathState StateOfPath(const std::string& path) {
-  const auto entry = TopMountAt(PointOf(path));
-  const bool ours = entry.ok() && *entry && (*entry)->type == kFilesystemType;
+  const auto facts = FactsAt(path, PointOf);
+  const bool ours = facts.ok() && *facts && (*facts)->type == kFilesystemType;
   if (!ours) return PathState::kPlain;
   int answer = AskServer(path);
   // A connection that ends meanwhile drops the question; the next one meets its end.

@@ -72,7 +72,8 @@ class MountPoint {
   std::string path_;
   Fd device_;
   MountMethod method_;
-  uint64_t mount_id_ = 0;  // 0: not mounted (any more)
+  uint64_t mount_id_ = 0;    // 0: not mounted (any more)
+  uint64_t lasting_id_ = 0;  // 0: the kernel cannot be asked for one mount
   uint32_t connection_ = 0;
 };
 

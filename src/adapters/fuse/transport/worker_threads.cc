@@ -52,7 +52,9 @@ void WorkerThreads::Start(const std::string& name, std::function<void()> body) {
   absl::MutexLock lock(&mu_);
   Worker& worker = workers_.emplace_back();
   try {
-    worker.thread = std::thread([this, &worker, body = std::move(body)] {
+    worker.thread = std::thread([this, &worker, name, body = std::move(body)] {
+      // By itself: for another thread it takes a file in /proc.
+      pthread_setname_np(pthread_self(), name.substr(0, 15).c_str());
       body();
       worker.ended.store(true, std::memory_order_release);
       absl::MutexLock ending(&mu_);
@@ -63,7 +65,6 @@ void WorkerThreads::Start(const std::string& name, std::function<void()> body) {
     throw;
   }
   ++running_;
-  pthread_setname_np(worker.thread.native_handle(), name.substr(0, 15).c_str());
 }
 
 void WorkerThreads::Wait() {

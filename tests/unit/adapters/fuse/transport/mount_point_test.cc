@@ -11,10 +11,12 @@
 #include <fstream>
 #include <optional>
 #include <string>
+#include <thread>
 
 #include "memory_handler.h"
 #include "served_mount.h"
 #include "server_process.h"
+#include "sys/fuse_requests.h"
 #include "sys/mount_table.h"
 
 namespace agentfs::fuse::test {
@@ -96,6 +98,24 @@ TEST_F(MountPointTest, WhatSomebodyElseHasUnmountedIsNoError) {
   EXPECT_FALSE(served->point().IsMounted());
   EXPECT_TRUE(served->point().Unmount(UnmountMode::kPlain).ok());
   served->transport().Wait();
+}
+
+TEST_F(MountPointTest, WhatTheKernelStillWaitsForIsSeen) {
+  handler_.Put("slow", "content");
+  auto served = Serve();
+  ASSERT_NE(served, nullptr);
+  const uint32_t connection = served->point().connection();
+  // The last request may have been answered and not be forgotten yet.
+  bool none = AwaitNoFuseRequest(connection);
+  for (int i = 0; i < 1000 && !none; ++i) none = AwaitNoFuseRequest(connection);
+  EXPECT_TRUE(none || ::geteuid() != 0);
+  handler_.Close("slow");
+  std::thread reader([&] { EXPECT_EQ(ReadWhole(served->Path("slow")).value(), "content"); });
+  handler_.AwaitWaiting(1);
+  EXPECT_FALSE(AwaitNoFuseRequest(connection));
+  handler_.Open();
+  reader.join();
+  EXPECT_FALSE(AwaitNoFuseRequest(0));  // there is none of that number
 }
 
 TEST_F(MountPointTest, WhatIsMountedOverItIsNotUnmountedInstead) {
