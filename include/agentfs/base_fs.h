@@ -26,7 +26,8 @@ struct BaseStat {
   // Names the file for ever: the same for all its hard links and after a restart, another one when
   // an inode number is used again. Below 2^62.
   uint64_t identity = 0;
-  Attr attr;  // attr.node is not set
+  Attr attr;             // attr.node is not set
+  bool mounted = false;  // of another filesystem than the base's root
   BaseSignature signature;
 };
 
@@ -42,6 +43,8 @@ class BaseFile {
   // Bytes read; fewer than asked for only at the end of the file.
   virtual Result<size_t> Read(uint64_t offset, std::span<char> out) = 0;
   virtual Result<BaseStat> Stat() = 0;
+  // The first `bytes` will be read soon: the host may begin to. Does not wait for them.
+  virtual void WillRead(uint64_t bytes) = 0;
   // The next offset at or after `offset` that is data (or a hole); ENXIO past the end.
   virtual Result<uint64_t> Seek(uint64_t offset, SeekTarget target) = 0;
   // A host descriptor for reflink and passthrough, or -1; it lives as long as this object.
@@ -74,6 +77,8 @@ class BaseFs {
   virtual Result<std::vector<std::string>> ListXattrs(std::string_view path) = 0;
   virtual Result<std::string> GetXattr(std::string_view path, std::string_view name) = 0;
   virtual Result<FsStats> StatFs() = 0;
+  // Whether the host can find the path without its disk, as far as it says so.
+  virtual bool IsAtHand(std::string_view path) = 0;
 
   // Before Watch. Null: no more; when that returns the observer is not called any longer. Not while
   // another thread calls Watch.

@@ -45,6 +45,8 @@ struct CopyUpPolicy {
 
 struct VolumeOptions {
   bool watch_base = false;  // observers of views hear of changes of the base
+  // The host reads small files of the base ahead of who goes through it in the order of listings.
+  bool read_ahead = false;
   Limits limits;
   CopyUpPolicy copy_up;
   AuditOptions audit;

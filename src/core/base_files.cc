@@ -3,23 +3,37 @@
 
 namespace agentfs {
 
+std::shared_ptr<BaseFile> BaseFiles::Find(uint64_t identity) {
+  absl::MutexLock lock(&mu_);
+  const auto it = files_.find(identity);
+  if (it == files_.end()) return nullptr;
+  recent_.splice(recent_.begin(), recent_, it->second);
+  return recent_.front().file;
+}
+
 Result<std::shared_ptr<BaseFile>> BaseFiles::Open(const std::string& path, uint64_t identity) {
-  {
-    absl::MutexLock lock(&mu_);
-    if (auto it = files_.find(identity); it != files_.end()) {
-      recent_.splice(recent_.begin(), recent_, it->second);
-      return recent_.front().file;
-    }
-  }
-  AGENTFS_ASSIGN(std::shared_ptr<BaseFile> file, OpenNew(path));
+  if (auto file = Find(identity)) return file;
+  return Keep(OpenNew(path), identity);
+}
+
+Result<std::shared_ptr<BaseFile>> BaseFiles::OpenAhead(const std::string& path, uint64_t identity) {
+  if (auto file = Find(identity)) return file;
+  return Keep(base_->Open(path), identity);
+}
+
+Result<std::shared_ptr<BaseFile>> BaseFiles::Keep(Result<std::unique_ptr<BaseFile>> opened,
+                                                  uint64_t identity) {
+  AGENTFS_ASSIGN(std::shared_ptr<BaseFile> file, std::move(opened));
   AGENTFS_ASSIGN(BaseStat stat, file->Stat());
   if (stat.identity != identity) return Error(ESTALE);
+  std::shared_ptr<BaseFile> closed;  // after the lock is released
   absl::MutexLock lock(&mu_);
   if (!files_.contains(identity)) {
     recent_.push_front({identity, file});
     files_[identity] = recent_.begin();
   }
   if (recent_.size() > limit_) {
+    closed = std::move(recent_.back().file);
     files_.erase(recent_.back().identity);
     recent_.pop_back();
   }

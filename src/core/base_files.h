@@ -23,13 +23,20 @@ class BaseFiles {
   // The file at `path`, if it is the one with this identity; ESTALE otherwise. The process may run
   // out of descriptors because of what is kept here: then it is closed, and tried again.
   Result<std::shared_ptr<BaseFile>> Open(const std::string& path, uint64_t identity);
+  // The same for who does not need it now: nothing else is closed for it if there are too many.
+  Result<std::shared_ptr<BaseFile>> OpenAhead(const std::string& path, uint64_t identity);
   void Forget(uint64_t identity);
+  size_t limit() const { return limit_; }
 
  private:
   struct Item {
     uint64_t identity;
     std::shared_ptr<BaseFile> file;
   };
+  std::shared_ptr<BaseFile> Find(uint64_t identity);
+  // ESTALE: it is not the file with this identity.
+  Result<std::shared_ptr<BaseFile>> Keep(Result<std::unique_ptr<BaseFile>> opened,
+                                         uint64_t identity);
   Result<std::unique_ptr<BaseFile>> OpenNew(const std::string& path);
   void Clear();
 

@@ -244,6 +244,7 @@ Result<size_t> FileIo::ReadOnce(ViewNode& node, uint64_t offset, std::span<char>
     }
   }
   if (whole_base) {
+    if (offset == 0) volume_.read_ahead.Read(base.path, base.identity);
     AGENTFS_ASSIGN(const size_t count, ReadBase(base, offset, out));
     if (touch && count > 0) TouchAccessTime(node);
     return count;

@@ -27,6 +27,7 @@ Result<void> View::LoadListingLocked(ViewNode& node, bool from_start) {
   WatchBase(node);
   if (directory.has_base_listing() && nodes_.IsFreshLocked(node, nodes_.FreshStamp())) return Ok();
   const uint64_t stamp = nodes_.BaseStamp(node);
+  nodes_.volume().read_ahead.Listed(node.base->path, node.id().value & (kBaseNodeBit - 1));
   Result<BaseStat> stat = base->Stat(node.base->path);
   if (stat.ok() && !S_ISDIR(stat->attr.mode)) stat = Error(ENOTDIR);
   if (!stat.ok()) {

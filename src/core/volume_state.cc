@@ -21,6 +21,7 @@ VolumeState::VolumeState(std::unique_ptr<Store> store_in, std::unique_ptr<BlobSt
       op_encoder(*store, ops),
       content_cache(options_in.content_cache_bytes),
       base_files(base.get()),
+      read_ahead(options_in.read_ahead ? base.get() : nullptr, base_files),
       kept(options_in.kept_directory),
       reaper(*this) {}
 

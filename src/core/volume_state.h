@@ -26,6 +26,7 @@
 #include "core/layer_tree.h"
 #include "core/op_encoder.h"
 #include "core/op_recorder.h"
+#include "core/read_ahead.h"
 #include "core/reaper.h"
 #include "core/records.h"
 
@@ -99,6 +100,7 @@ class VolumeState {
   ChangedBaseNodes changed_base_nodes;
   ContentCache content_cache;
   BaseFiles base_files;
+  ReadAhead read_ahead;  // before the files go
   KeptBase kept;
   Reaper reaper;
 

@@ -35,6 +35,7 @@ class OutsideFile final : public BaseFile {
     return file_->Read(offset, out);
   }
   Result<BaseStat> Stat() override { return OfHost(file_->Stat()); }
+  void WillRead(uint64_t bytes) override { file_->WillRead(bytes); }
   Result<uint64_t> Seek(uint64_t offset, SeekTarget target) override {
     return file_->Seek(offset, target);
   }
@@ -92,6 +93,10 @@ class BaseWithHost final : public BaseFs {
     return Of(way).GetXattr(way.path, name);
   }
   Result<FsStats> StatFs() override { return inner_->StatFs(); }
+  bool IsAtHand(std::string_view path) override {
+    const Way way = Find(path);
+    return !IsPlain(way) || Of(way).IsAtHand(way.path);
+  }
   Result<void> Observe(BaseObserver* observer) override;
   Result<void> Watch(const std::string& directory) override;
   // Either may lose its watches; then both are asked anew.

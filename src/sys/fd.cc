@@ -28,7 +28,9 @@ Result<Fd> OpenAtOnce(int directory, const std::string& path, int flags, uint64_
     long fd = ::syscall(SYS_openat2, directory, path.c_str(), &how, sizeof(how));
     if (fd >= 0) return Fd(static_cast<int>(fd));
     if (errno == EINTR) continue;
-    if (errno != EAGAIN || ++races >= kMaxRaces) return ErrnoError();
+    // With RESOLVE_CACHED it is the answer that the disk is needed.
+    const bool race = errno == EAGAIN && (resolve & RESOLVE_CACHED) == 0;
+    if (!race || ++races >= kMaxRaces) return ErrnoError();
   }
 }
 

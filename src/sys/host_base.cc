@@ -74,14 +74,17 @@ Result<BaseStat> StatOpen(int fd, dev_t root_device) {
   struct statx st;
   if (::statx(fd, "", AT_EMPTY_PATH | AT_NO_AUTOMOUNT, kStatMask, &st) != 0) return ErrnoError();
   uint64_t filesystem = 0;
-  if (DeviceOf(st) != root_device) {
+  const bool mounted = DeviceOf(st) != root_device;
+  if (mounted) {
     struct statfs fs;
     if (::fstatfs(fd, &fs) != 0) return ErrnoError();
     static_assert(sizeof(fs.f_fsid) == sizeof(filesystem));
     std::memcpy(&filesystem, &fs.f_fsid, sizeof(filesystem));
     filesystem = Mix(filesystem) | 1;
   }
-  return ToBaseStat(st, filesystem);
+  BaseStat stat = ToBaseStat(st, filesystem);
+  stat.mounted = mounted;
+  return stat;
 }
 
 class HostFile final : public BaseFile {
@@ -98,6 +101,10 @@ class HostFile final : public BaseFile {
     return got + more;
   }
   Result<BaseStat> Stat() override { return StatOpen(fd_.get(), root_device_); }
+  void WillRead(uint64_t bytes) override {
+    static_cast<void>(
+        ::posix_fadvise(fd_.get(), 0, static_cast<off_t>(bytes), POSIX_FADV_WILLNEED));
+  }
   Result<uint64_t> Seek(uint64_t offset, SeekTarget target) override {
     if (offset > INT64_MAX) return Error(ENXIO);
     off_t found = ::lseek(fd_.get(), static_cast<off_t>(offset),
@@ -144,6 +151,9 @@ class HostBase final : public BaseFs {
   Result<std::vector<std::string>> ListXattrs(std::string_view path) override;
   Result<std::string> GetXattr(std::string_view path, std::string_view name) override;
   Result<FsStats> StatFs() override { return HostFsStats(root_.get()); }
+  bool IsAtHand(std::string_view path) override {
+    return OpenWith(path, O_PATH | O_NOFOLLOW, RESOLVE_CACHED).ok();
+  }
   Result<void> Observe(BaseObserver* observer) override;
   Result<void> Watch(const std::string& directory) override;
   uint64_t watch_generation() const override { return watcher_ ? watcher_->generation() : 0; }
@@ -158,7 +168,7 @@ class HostBase final : public BaseFs {
   }
 
   PathShape Shape(std::string_view path) const;
-  Result<Fd> OpenWith(std::string_view path, int flags) const;
+  Result<Fd> OpenWith(std::string_view path, int flags, uint64_t resolve = 0) const;
   Result<Fd> OpenPath(std::string_view path) const { return OpenWith(path, O_PATH | O_NOFOLLOW); }
   // Without touching the access time where we may.
   Result<Fd> OpenQuietly(std::string_view path, int flags) const {
@@ -194,10 +204,11 @@ PathShape HostBase::Shape(std::string_view path) const {
   return shape;
 }
 
-Result<Fd> HostBase::OpenWith(std::string_view path, int flags) const {
+Result<Fd> HostBase::OpenWith(std::string_view path, int flags, uint64_t resolve) const {
   if (path.find('\0') != std::string_view::npos) return Error(EINVAL);
   if (Shape(path).is_hidden) return Error(ENOENT);
-  return OpenBeneath(root_.get(), path.empty() ? "." : std::string(path), flags, kResolve);
+  return OpenBeneath(root_.get(), path.empty() ? "." : std::string(path), flags,
+                     kResolve | resolve);
 }
 
 Result<std::vector<BaseEntry>> HostBase::List(std::string_view path) {

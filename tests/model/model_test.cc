@@ -34,6 +34,7 @@ WorldOptions OptionsOf(const Configuration& configuration, uint64_t seed) {
   options.store = configuration.store;
   options.access = configuration.access;
   options.volume.watch_base = configuration.access != Access::kView;
+  options.volume.read_ahead = options.volume.watch_base;
   options.volume.single_file = configuration.single_file;
   if (configuration.tiny_caches) {
     options.volume.content_cache_bytes = 128 * 1024;

@@ -118,6 +118,7 @@ TEST_F(CoherenceTest, ARestoreIsSeenAtOnce) {
 
 TEST_F(CoherenceTest, EditsOfTheBaseAreSeen) {
   volume_options_.watch_base = true;
+  volume_options_.read_ahead = true;
   ASSERT_EQ(::mkdir(base("d").c_str(), 0755), 0);
   WriteHostFile(base("d/f"), "old");
   WriteHostFile(base("d/mine"), "base");

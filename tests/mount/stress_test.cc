@@ -47,6 +47,7 @@ TEST_F(StressTest, StressorsOfTheFilesystem) {
 
 TEST_F(StressTest, EverythingAtOnce) {
   volume_options_.watch_base = true;
+  volume_options_.read_ahead = true;
   for (int i = 0; i < 50; ++i) WriteHostFile(base("b" + std::to_string(i)), "base");
   Start(Base::kYes);
   std::atomic<bool> stop{false};

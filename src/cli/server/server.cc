@@ -11,6 +11,7 @@
 
 #include <chrono>
 #include <nlohmann/json.hpp>
+#include <thread>
 
 #include "adapters/fuse/transport/mount_helper.h"
 #include "cli/command_line.h"
@@ -64,6 +65,8 @@ Result<std::unique_ptr<Server>> Server::Open(Workspace workspace) {
   if (!taken.ok()) return taken.error();
   if (!*taken) return Error(EALREADY, "another process serves the workspace");
   workspace.config.volume.watch_base = true;
+  // With one processor it would take what it is to save.
+  workspace.config.volume.read_ahead = std::thread::hardware_concurrency() > 1;
   AGENTFS_ASSIGN(auto open,
                  OpenWorkspace::Open(std::move(workspace), std::move(**taken), Missing::kFail));
   const sigset_t set = ServerSignals();

@@ -40,6 +40,7 @@ class AskedBase final : public BaseFs {
     return inner_->GetXattr(path, name);
   }
   Result<FsStats> StatFs() override { return inner_->StatFs(); }
+  bool IsAtHand(std::string_view path) override { return inner_->IsAtHand(path); }
   Result<void> Observe(BaseObserver* observer) override { return inner_->Observe(observer); }
   Result<void> Watch(const std::string& directory) override { return inner_->Watch(directory); }
   uint64_t watch_generation() const override { return inner_->watch_generation(); }

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/base_walk.h"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <tuple>
+#include <utility>
+
+#include "core/directory.h"
+
+namespace agentfs {
+namespace {
+
+// Who reads a larger directory is ahead for long enough by itself.
+constexpr size_t kMostNames = 1 << 16;
+constexpr size_t kDeepest = 64;
+constexpr size_t kNamesPerLook = 256;
+
+std::string_view WalkParent(std::string_view path) {
+  const size_t slash = path.rfind('/');
+  return slash == std::string_view::npos ? std::string_view() : path.substr(0, slash);
+}
+
+std::string_view WalkName(std::string_view path) {
+  const size_t slash = path.rfind('/');
+  return slash == std::string_view::npos ? path : path.substr(slash + 1);
+}
+
+std::string WalkPath(const std::string& directory, const std::string& name) {
+  return directory.empty() ? name : directory + "/" + name;
+}
+
+}  // namespace
+
+void BaseWalk::StartAfterFile(const std::string& path) {
+  levels_.clear();
+  if (Enter(std::string(WalkParent(path)))) SkipThrough(WalkName(path));
+}
+
+void BaseWalk::StartIn(const std::string& directory) {
+  levels_.clear();
+  Enter(directory);
+}
+
+bool BaseWalk::Enter(const std::string& directory) {
+  if (levels_.size() >= kDeepest) return false;
+  auto entries = base_->List(directory);
+  if (!entries.ok() || entries->size() > kMostNames) return false;
+  Level level;
+  level.path = directory;
+  level.names.reserve(entries->size());
+  for (BaseEntry& entry : *entries) {
+    const uint64_t cursor = NameCursor(entry.name);
+    level.names.push_back({cursor, std::move(entry)});
+  }
+  std::sort(level.names.begin(), level.names.end(), [](const Name& a, const Name& b) {
+    return std::tie(a.cursor, a.entry.name) < std::tie(b.cursor, b.entry.name);
+  });
+  // One name stands for all: who has looked at one has most often looked at the others.
+  level.at_hand =
+      level.names.empty() || base_->IsAtHand(WalkPath(directory, level.names.back().entry.name));
+  LookAtNames(level);
+  levels_.push_back(std::move(level));
+  return true;
+}
+
+void BaseWalk::LookAtNames(Level& level) {
+  const size_t end = std::min(level.names.size(), level.next + kNamesPerLook);
+  std::vector<std::string_view> names;
+  names.reserve(end - level.next);
+  for (size_t i = level.next; i < end; ++i) names.push_back(level.names[i].entry.name);
+  auto stats = base_->StatNames(level.path, names);
+  level.first_stat = level.next;
+  level.stats.assign(names.size(), BaseStat());
+  for (size_t i = 0; stats.ok() && i < names.size(); ++i) {
+    if ((*stats)[i].ok()) level.stats[i] = std::move(*(*stats)[i]);
+  }
+}
+
+void BaseWalk::SkipThrough(std::string_view name) {
+  Level& level = levels_.back();
+  const auto at = std::pair(NameCursor(name), name);
+  while (level.next < level.names.size()) {
+    const Name& next = level.names[level.next];
+    if (std::pair(next.cursor, std::string_view(next.entry.name)) > at) return;
+    ++level.next;
+  }
+}
+
+// Above where the walk has begun it goes on too, as the program does that it follows.
+void BaseWalk::Leave() {
+  const std::string left = std::move(levels_.back().path);
+  levels_.pop_back();
+  if (!levels_.empty() || left.empty()) return;
+  if (Enter(std::string(WalkParent(left)))) SkipThrough(WalkName(left));
+}
+
+std::optional<BaseWalk::Item> BaseWalk::Next() {
+  while (!levels_.empty()) {
+    Level& level = levels_.back();
+    if (level.next >= level.names.size()) {
+      Leave();
+      continue;
+    }
+    if (level.next >= level.first_stat + level.stats.size()) LookAtNames(level);
+    const BaseStat& stat = level.stats[level.next - level.first_stat];
+    std::string path = WalkPath(level.path, level.names[level.next].entry.name);
+    const uint64_t identity = stat.identity, size = stat.attr.size;
+    const uint32_t mode = stat.attr.mode;
+    const bool usable = identity != 0 && !stat.mounted;
+    ++level.next;
+    if (!usable) continue;
+    if (S_ISREG(mode)) return Item{Kind::kFile, std::move(path), identity, size, false};
+    if (!S_ISDIR(mode) || !Enter(path)) continue;
+    return Item{Kind::kDirectory, std::move(path), identity, 0, levels_.back().at_hand};
+  }
+  return std::nullopt;
+}
+
+}  // namespace agentfs

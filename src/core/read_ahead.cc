@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/read_ahead.h"
+
+#include <algorithm>
+#include <exception>
+#include <utility>
+
+namespace agentfs {
+namespace {
+
+constexpr size_t kFirstWindow = 4, kLargestWindow = 64;
+// Of the files that may be open, those that are so for a walk.
+constexpr size_t kShareOfFiles = 4;
+// Larger ones are read ahead by the host itself as soon as they are read.
+constexpr uint64_t kLargestFile = 128 << 10;
+constexpr int kFirstNeeded = 2, kMostNeeded = 64;
+constexpr int kMostMisses = 8;
+constexpr int kGoodWalk = 8;
+// So many directories without a file of theirs being read: names are all that is wanted.
+constexpr int kListsWithoutReads = 8;
+// So many that the host had at hand anyway: there is nothing to gain.
+constexpr int kMostAtHand = 4;
+
+std::string_view DirectoryOf(std::string_view path) {
+  const size_t slash = path.rfind('/');
+  return slash == std::string_view::npos ? std::string_view() : path.substr(0, slash);
+}
+
+}  // namespace
+
+ReadAhead::ReadAhead(BaseFs* base, BaseFiles& files)
+    : base_(base),
+      files_(files),
+      largest_window_(std::min(kLargestWindow, files.limit() / kShareOfFiles)),
+      needed_(kFirstNeeded),
+      walk_(base) {}
+
+ReadAhead::~ReadAhead() {
+  std::thread thread;
+  {
+    absl::MutexLock lock(&mu_);
+    stopping_ = true;
+    work_.Signal();
+    thread = std::move(thread_);
+  }
+  if (thread.joinable()) thread.join();
+}
+
+ReadAhead::Counts ReadAhead::counts() const {
+  absl::MutexLock lock(&mu_);
+  return counts_;
+}
+
+void ReadAhead::WaitUntilIdle() {
+  absl::MutexLock lock(&mu_);
+  while (working_ || (wanted_ && thread_.joinable())) idle_.Wait(&mu_);
+}
+
+void ReadAhead::Saw(Kind kind, const std::string& path, uint64_t identity) {
+  if (base_ == nullptr) return;
+  absl::MutexLock lock(&mu_);
+  lists_ = kind == Kind::kFile ? 0 : std::min(lists_ + 1, kListsWithoutReads);
+  if (const auto it = expected_.find(identity); it != expected_.end()) {
+    const uint64_t sequence = it->second;
+    expected_.erase(it);
+    HitLocked(sequence);
+  } else {
+    MissedLocked(kind, path, identity);
+  }
+}
+
+void ReadAhead::HitLocked(uint64_t sequence) {
+  ++counts_.expected;
+  misses_ = 0;
+  if (++hits_ == kGoodWalk) needed_ = kFirstNeeded;
+  window_ = std::min(window_ + 1, largest_window_);
+  furthest_ = std::max(furthest_, sequence);
+  // What the program has left far behind it will not ask for.
+  while (!order_.empty() && order_.front().sequence + 2 * window_ < furthest_) {
+    expected_.erase(order_.front().identity);
+    order_.pop_front();
+  }
+  if (active_ && !over_ && sequence_ - furthest_ <= window_ / 2) WakeLocked();
+}
+
+void ReadAhead::MissedLocked(Kind kind, const std::string& path, uint64_t identity) {
+  missed_[next_missed_++ % missed_.size()] = identity;
+  const std::string_view directory = DirectoryOf(path);
+  const bool near = place_ && (directory == *place_ ||
+                               (kind == Kind::kDirectory && directory == DirectoryOf(*place_)));
+  streak_ = near ? streak_ + 1 : 0;
+  place_ = kind == Kind::kFile ? std::string(directory) : path;
+  if (active_ && ++misses_ < kMostMisses) return;
+  if (active_) EndLocked();
+  if (streak_ >= needed_) BeginLocked(kind, path);
+}
+
+bool ReadAhead::WasMissedLocked(uint64_t identity) const {
+  return std::find(missed_.begin(), missed_.end(), identity) != missed_.end();
+}
+
+void ReadAhead::BeginLocked(Kind kind, const std::string& path) {
+  if (!thread_.joinable()) {
+    try {
+      thread_ = std::thread([this] { Run(); });
+    } catch (const std::exception&) {  // there is no room for one
+      return;
+    }
+  }
+  ++counts_.walks;
+  active_ = true;
+  over_ = false;
+  hits_ = misses_ = at_hand_ = 0;
+  window_ = std::min(kFirstWindow, largest_window_);
+  furthest_ = sequence_;
+  start_ = Start{kind, path};
+  WakeLocked();
+}
+
+void ReadAhead::EndLocked() {
+  if (hits_ < kGoodWalk) needed_ = std::min(2 * needed_, kMostNeeded);
+  active_ = false;
+  streak_ = 0;
+  expected_.clear();
+  order_.clear();
+}
+
+void ReadAhead::WakeLocked() {
+  wanted_ = true;
+  if (!working_) work_.Signal();
+}
+
+void ReadAhead::Run() {
+  for (;;) {
+    std::optional<Start> start;
+    {
+      absl::MutexLock lock(&mu_);
+      working_ = false;
+      if (!wanted_) idle_.SignalAll();
+      while (!wanted_ && !stopping_) work_.Wait(&mu_);
+      if (stopping_) return;
+      working_ = true;
+      wanted_ = false;
+      start = std::exchange(start_, std::nullopt);
+    }
+    if (start) Go(*start);
+    while (Advance()) {
+    }
+  }
+}
+
+void ReadAhead::Go(const Start& start) {
+  if (start.kind == Kind::kFile) {
+    walk_.StartAfterFile(start.path);
+  } else {
+    walk_.StartIn(start.path);
+  }
+}
+
+bool ReadAhead::Advance() {
+  {
+    absl::MutexLock lock(&mu_);
+    if (stopping_ || start_ || !active_ || sequence_ - furthest_ >= window_) return false;
+  }
+  const std::optional<BaseWalk::Item> item = walk_.Next();
+  bool open = false;
+  {
+    absl::MutexLock lock(&mu_);
+    if (start_ || !active_) return false;
+    over_ = !item;
+    if (over_) return false;
+    open = ExpectLocked(*item);
+  }
+  if (open) Open(*item);
+  return true;
+}
+
+bool ReadAhead::ExpectLocked(const BaseWalk::Item& item) {
+  const bool file = item.kind == Kind::kFile;
+  const bool names_only = lists_ == kListsWithoutReads;
+  if (file && (names_only || item.size == 0 || item.size > kLargestFile)) return false;
+  if (WasMissedLocked(item.identity)) return false;
+  at_hand_ = names_only && item.at_hand ? at_hand_ + 1 : 0;
+  if (at_hand_ == kMostAtHand) {
+    EndLocked();
+    needed_ = kMostNeeded;
+    return false;
+  }
+  ++counts_.ahead;
+  expected_[item.identity] = ++sequence_;
+  order_.push_back({item.identity, sequence_});
+  return file;
+}
+
+// Whoever reads it will meet the error, if there is one.
+void ReadAhead::Open(const BaseWalk::Item& item) {
+  if (auto file = files_.OpenAhead(item.path, item.identity); file.ok()) {
+    (*file)->WillRead(item.size);
+  }
+}
+
+}  // namespace agentfs
