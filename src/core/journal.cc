@@ -41,7 +41,9 @@ void Journal::MarkDirty() {
   const bool urgent =
       pending_bytes_.load(std::memory_order_relaxed) > options_.max_pending_bytes / 4;
   if (dirty_.load(std::memory_order_relaxed) && !urgent) return;
-  if (!dirty_.exchange(true) || urgent) {
+  const bool first = !dirty_.exchange(true);
+  // Awake, the committer looks by itself before the interval is over.
+  if (urgent || (first && asleep_.load())) {
     absl::MutexLock lock(&mu_);
     work_.Signal();
   }
@@ -197,16 +199,29 @@ Result<void> Journal::Close() {
 
 // ---- the committer's thread
 
+void Journal::AwaitInterval() {
+  const absl::Time deadline = absl::Now() + absl::Milliseconds(options_.interval_ms);
+  while (!stopping_ && !MustCommit()) {
+    if (work_.WaitWithDeadline(&mu_, deadline)) return;
+  }
+}
+
 bool Journal::AwaitWork(Durability* durability) {
   absl::MutexLock lock(&mu_);
-  while (!stopping_ && !dirty_.load() && !MustCommit() && failed_ == nullptr) work_.Wait(&mu_);
+  const auto idle = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+    return !stopping_ && !dirty_.load() && !MustCommit() && failed_ == nullptr;
+  };
   if (!stopping_ && error_.load() != 0) {
     work_.WaitWithTimeout(&mu_, kRetryInterval);
   } else {
-    const absl::Time deadline = absl::Now() + absl::Milliseconds(options_.interval_ms);
-    while (!stopping_ && !MustCommit()) {
-      if (work_.WaitWithDeadline(&mu_, deadline)) break;
-    }
+    AwaitInterval();
+  }
+  if (idle()) {
+    // An interval without any change: from now on the first one has to wake it.
+    asleep_.store(true);
+    while (idle()) work_.Wait(&mu_);
+    asleep_.store(false);
+    AwaitInterval();
   }
   *durability = wanted_synced_ > synced_ ? Durability::kSynced : Durability::kNone;
   ++attempts_;

@@ -151,6 +151,7 @@ class Journal {
   void Run();
   // Waits for something to do; says with which durability, or that it is time to stop.
   bool AwaitWork(Durability* durability);
+  void AwaitInterval() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   bool MustCommit() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
     return wanted_ > committed_.load() || wanted_synced_ > synced_ ||
            pending_bytes_.load() > options_.max_pending_bytes / 4;
@@ -186,6 +187,7 @@ class Journal {
   std::atomic<uint64_t> pending_bytes_{0};
   std::atomic<int> error_{0};  // of the last try to commit; 0: fine
   std::atomic<bool> dirty_{false};
+  std::atomic<bool> asleep_{false};  // the committer waits until it is woken; set under mu_
 
   absl::Mutex mu_ ABSL_ACQUIRED_AFTER(gate_);
   uint64_t wanted_ ABSL_GUARDED_BY(mu_) = 0;          // commit at least up to this batch
