@@ -31,6 +31,16 @@ class BlobObject {
   // Makes all that was written durable, and the object's existence too.
   virtual Result<void> Sync() = 0;
   virtual Result<uint64_t> StoredBytes() = 0;
+  // The byte after the last one that was written, exactly, and when that was. A sync makes it
+  // durable, so that after a crash it is at least where it was then. EOPNOTSUPP where objects do
+  // not outlive a crash.
+  struct End {
+    uint64_t size = 0;
+    Timestamp modified;
+  };
+  virtual Result<End> GetEnd() { return Error(EOPNOTSUPP); }
+  // Makes the object end at `size`, which is not past its end. Durable with the next sync.
+  virtual Result<void> Cut(uint64_t /*size*/) { return Error(EOPNOTSUPP); }
   virtual int descriptor() const { return -1; }
 };
 

@@ -74,11 +74,13 @@ struct FileContent {
   uint64_t host_file = 0;  // not 0: `object` is this file (its inode), which others may write too
   uint64_t cut_batch = 0;  // the last batch that made a file of pages shorter
   // The last batch without which the content could not be read back: since then pages of `object`
-  // were overwritten in place, and no more.
+  // were overwritten in place, or appended to a file that is marked as growing, and no more.
   static constexpr uint64_t kUnknownBatch = UINT64_MAX;
   uint64_t needed_batch = kUnknownBatch;
-  bool only_first = false;  // no chunk but the first has ever had a row
-  Chunk first;              // chunk 0: most files have no other
+  uint64_t synced_size = 0;  // that the last sync of it by rows found
+  uint8_t growths = 0;       // how many of these found it longer than the one before
+  bool only_first = false;   // no chunk but the first has ever had a row
+  Chunk first;               // chunk 0: most files have no other
   LazyMap<Chunk> others;
   LazyMap<Span> spans;  // known ones
 

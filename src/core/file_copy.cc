@@ -73,6 +73,7 @@ Result<bool> FileIo::CloneRange(const Caller& caller, ViewNode& source, uint64_t
     AGENTFS_TRY(ShareLocked(target, parts, from, to));
     Journal::Change change(nodes_.journal());
     if (nodes_.open_layer() != layer) continue;  // a snapshot came between: once more
+    volume_.growing.End(change, target.content_id);
     RecordObject(change, target);
     for (const HostPart& part : parts) {
       const uint64_t start = to + (part.piece.offset - from);

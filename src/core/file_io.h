@@ -39,6 +39,10 @@ class FileIo {
                               uint64_t offset, uint64_t length);
   Result<uint64_t> SeekLocked(ViewNode& node, uint64_t offset, SeekTarget target);
   Result<void> TakeLocked(const Caller& caller, ViewNode& node, const HostContent& from);
+  // A sync of the file's data has brought its rows, and all batches up to `batch`, to the disk.
+  void SyncedLocked(ViewNode& node, uint64_t batch);
+  // What a crash has left of a file that was growing: as much as its object has. The mark goes.
+  Result<void> RecoverLocked(ViewNode& node, const GrowthMark& mark);
   // Whether who reads the node now has to call one of these (relatime); the lock is held, shared.
   bool WantsAccessTime(const ViewNode& node) const;
   // Takes the node's lock itself.
@@ -123,6 +127,13 @@ class FileIo {
                  uint32_t last, ObjectId object);
   void PutSpan(Journal::Change& change, ViewNode& node, uint64_t index);
   void ReclaimTail(ViewNode& node, uint64_t batch);
+
+  // ---- file_grow.cc
+  // WritePagesLocked, after which the object does not end past the file if it fails.
+  Result<void> TryPagesLocked(ViewNode& node, uint64_t offset, std::span<const char> data);
+  // Marks the file as growing, if it is such a one.
+  Result<void> MarkLocked(ViewNode& node);
+  bool IsSameLocked(const ViewNode& node, const GrowthMark& mark) const;
 
   // ---- file_copy.cc
   // A part of a host file, kept open, to be shared.

@@ -103,7 +103,10 @@ Result<void> FileIo::WriteEdgeLocked(ViewNode& node, uint64_t page, uint64_t off
   std::array<char, kPageSize> whole;
   AGENTFS_TRY(ReadFullyLocked(node, StartOfPage(page), whole));
   std::memcpy(whole.data() + (offset - StartOfPage(page)), data.data(), data.size());
-  return object.Write(StartOfPage(page), whole);
+  // Not past the end of the file: that of the object may have to tell it.
+  const uint64_t end = std::max(node.size, offset + data.size());
+  const uint64_t length = std::min<uint64_t>(kPageSize, end - StartOfPage(page));
+  return object.Write(StartOfPage(page), std::span(whole).first(length));
 }
 
 Result<void> FileIo::ZeroTailLocked(ViewNode& node, uint64_t end) {

@@ -92,8 +92,10 @@ Result<void> FileIo::ShrinkSpansLocked(ViewNode& node, uint64_t size,
   AGENTFS_ASSIGN(auto rows, nodes_.RowsFromLocked(node, tables::kSpans, span));
   for (uint64_t index : rows) AGENTFS_TRY(nodes_.LoadSpanLocked(node, index));
   Journal::Change change(nodes_.journal());
+  volume_.growing.End(change, node.content_id);
   FileContent& content = *node.content();
   content.base_end = std::min(content.base_end, size);
+  content.synced_size = std::min(content.synced_size, size);
   for (uint64_t index : rows) {
     const uint32_t from = index == span ? first_gone % kPagesPerSpan : 0;
     if (content.spans[index].runs.empty()) continue;
@@ -168,6 +170,7 @@ Result<void> FileIo::PunchPagesLocked(const Caller& caller, ViewNode& node, uint
   }
   for (uint64_t index : rows) AGENTFS_TRY(nodes_.LoadSpanLocked(node, index));
   Journal::Change change(nodes_.journal());
+  volume_.growing.End(change, node.content_id);
   for (uint64_t index : rows) {
     const uint64_t start = index * kPagesPerSpan;
     const uint64_t from = std::max(first, start);

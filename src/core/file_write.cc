@@ -51,7 +51,7 @@ Result<size_t> FileIo::WriteLocked(const Caller& caller, ViewNode& node, uint64_
     const uint64_t size = std::max(node.size, end);
     const bool objects = node.kind == ContentKind::kObject || UsesObjects(size);
     if (objects) {
-      AGENTFS_TRY(WritePagesLocked(node, offset, data));
+      AGENTFS_TRY(TryPagesLocked(node, offset, data));
     } else {
       AGENTFS_TRY(PrepareChunksLocked(node, offset, data.size()));
     }
@@ -74,13 +74,23 @@ void FileIo::PutPages(Journal::Change& change, const Caller& caller, ViewNode& n
   const uint64_t needed = node.content()->needed_batch;
   const bool recorded = node.content()->object_recorded;
   RecordObject(change, node);
-  const bool mapped = MapPages(change, node, offset / kPageSize, (offset + length - 1) / kPageSize,
-                               node.content()->object);
+  const ObjectId object = node.content()->object;
+  const uint64_t last = (offset + length - 1) / kPageSize;
+  const uint64_t first_after = std::max(offset, node.size + kPageSize - 1) / kPageSize;
+  bool mapped = false;  // pages that were not the object's, below the end that the file had
+  if (offset / kPageSize < first_after) {
+    mapped = MapPages(change, node, offset / kPageSize, std::min(last, first_after - 1), object);
+  }
+  if (last >= first_after) MapPages(change, node, first_after, last, object);
   const bool in_place = recorded && !mapped && size == node.size;
+  // After a crash the object would tell how long the file is.
+  const bool grown =
+      recorded && !mapped &&
+      volume_.growing.IsMarked(nodes_.journal(), node.content_id, nodes_.open_layer());
   change.ObjectWritten(node.content()->open_object,
                        in_place ? Pages::kOverwritten : Pages::kMapped);
   Written(change, caller, node, size);
-  if (in_place) node.content()->needed_batch = needed;
+  if (in_place || grown) node.content()->needed_batch = needed;
 }
 
 void FileIo::Written(Journal::Change& change, const Caller& caller, ViewNode& node, uint64_t size) {

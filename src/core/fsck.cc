@@ -46,6 +46,12 @@ bool Checker::LayerExists(LayerId layer) const {
   return volume_.tree.Find(layer) != nullptr;
 }
 
+bool Checker::IsOpen(LayerId layer) const {
+  absl::ReaderMutexLock lock(&volume_.tree_mu);
+  const Layer* found = volume_.tree.Find(layer);
+  return found != nullptr && !found->sealed;
+}
+
 bool Checker::HasVersion(NodeId node, const Layer& top) const {
   const auto it = nodes_.find(node);
   if (it == nodes_.end()) return false;
@@ -239,6 +245,21 @@ Result<void> Checker::CheckObjects() {
   return Ok();
 }
 
+// Marks of growing files: of an open layer, and of an object that it has.
+Result<void> Checker::CheckGrowing() {
+  return volume_.store->Scan(Whole(tables::kGrowing), [&](const RowView& row) {
+    ++report_.rows_checked;
+    const auto mark = GrowthMark::Parse(row.key, row.value);
+    const auto object = mark ? objects_.find(mark->object) : objects_.end();
+    const bool sound = object != objects_.end() && object->second.content == mark->content &&
+                       object->second.layer == mark->layer && IsOpen(mark->layer);
+    if (!sound && Report("a row of table growing speaks of no file that could grow", true)) {
+      Delete(tables::kGrowing, std::string(row.key));
+    }
+    return Visit::kContinue;
+  });
+}
+
 // ---- counters
 
 void Checker::CheckHeadCounters(const Layer& head, const LayerCounters& truth) {
@@ -295,6 +316,7 @@ Result<FsckReport> Checker::Check() {
   AGENTFS_TRY(CheckContent(tables::kSpans, kSpanSize));
   AGENTFS_TRY(CheckXattrs());
   AGENTFS_TRY(CheckObjects());
+  AGENTFS_TRY(CheckGrowing());
   CheckCounters();
   if (repair_) {
     for (Mutation& mutation : repairs_.mutations) {
@@ -321,6 +343,7 @@ Result<FsckReport> VolumeImpl::Check(bool repair) {
     }
     heads.push_back(branch.layer);
   }
+  if (repair) EndGrowth();
   AGENTFS_TRY(DropIdleViews());
   {
     absl::ReaderMutexLock tree_lock(&state_->tree_mu);

@@ -49,6 +49,7 @@ class Checker {
   Result<void> CheckContent(TableId table, uint64_t unit);
   Result<void> CheckXattrs();
   Result<void> CheckObjects();
+  Result<void> CheckGrowing();
   void CheckCounters();
   void CheckHeadCounters(const Layer& head, const LayerCounters& truth);
 
@@ -76,6 +77,7 @@ class Checker {
   static NodeRecord RecordFor(const Layer& head, const Version& version);
 
   bool LayerExists(LayerId layer) const;
+  bool IsOpen(LayerId layer) const;
   // Whether there is a version, also one that says that the node does not exist, at `top`.
   bool HasVersion(NodeId node, const Layer& top) const;
   const Version* FindVersion(NodeId node, LayerId layer) const;

@@ -104,6 +104,9 @@ class View final : public FileSystem {
   void Tell(const ChangeEvent& event);
   // Volume::FollowBase for one path.
   Result<void> FollowBase(std::string_view path, FollowMode mode);
+  // What a crash has left of a file that was growing; the mark goes with the change. An error if it
+  // is not such a file (any more), or cannot be read.
+  Result<void> RecoverGrowth(const GrowthMark& mark);
   // What this node has as its base is at `path` now.
   void BaseMoved(NodeId node, const std::string& path);
   std::atomic<uint32_t> handles{0};  // given out and not given back

@@ -205,7 +205,8 @@ Result<void> View::Sync(Node&) {
   return nodes_.journal().Flush(Durability::kSynced);
 }
 
-// What was overwritten in place needs no row: its object's sync will do, one flush instead of two.
+// What was overwritten in place, or appended to a file that is marked as growing, needs no row: its
+// object's sync will do, one flush instead of two.
 Result<void> View::SyncData(Node& base_node) {
   ViewNode& node = AsViewNode(base_node);
   Journal& journal = nodes_.journal();
@@ -222,13 +223,18 @@ Result<void> View::SyncData(Node& base_node) {
   if (object != nullptr) return object->Sync();
   const uint64_t batch = journal.AppendedBatch();
   AGENTFS_TRY(Sync(node));
+  Operation operation(*this);
   absl::MutexLock lock(&node.mu);
-  FileContent* content = node.content();
-  if (content != nullptr && content->needed_batch == FileContent::kUnknownBatch &&
-      node.batch <= batch) {
-    content->needed_batch = batch;
-  }
+  if (!nodes_.read_only()) io_.SyncedLocked(node, batch);
   return Ok();
+}
+
+Result<void> View::RecoverGrowth(const GrowthMark& mark) {
+  Operation operation(*this);
+  const NodeRef ref = nodes_.table().Get(mark.node);
+  ViewNode& node = AsViewNode(*ref);
+  AGENTFS_ASSIGN(NodeLock lock, NodeLock::Take(nodes_, node, LockMode::kExclusive));
+  return io_.RecoverLocked(node, mark);
 }
 
 Result<FsStats> View::StatFs() {

@@ -224,6 +224,7 @@ void ViewNodes::PutOrphan(Journal::Change& change, ViewNode& node) {
 void ViewNodes::PutUnlinked(Journal::Change& change, ViewNode& node) {
   if (!node.HasRecord()) return;  // the base's: there is nothing of ours to remove
   CountNode(node, -1);
+  volume_.growing.End(change, node.content_id);
   if (node.users() <= 1 && IsSimpleLocked(node)) {
     RemoveNow(change, node);
     return;
@@ -280,6 +281,7 @@ void ViewNodes::PutRelinked(Journal::Change& change, ViewNode& node) {
 void ViewNodes::DropContent(Journal::Change& change, ViewNode& node) {
   FileContent* content = node.content();
   if (content != nullptr) volume_.content_cache.Resized(-content->CachedBytes());
+  volume_.growing.End(change, node.content_id);
   if (HasOneChunkLocked(node)) {
     if (content->first.layer == open_layer()) {
       change.Delete(tables::kData, ContentKey(node.content_id, 0, open_layer()));

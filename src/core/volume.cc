@@ -48,7 +48,10 @@ Result<std::unique_ptr<Volume>> VolumeImpl::Open(std::unique_ptr<Store> store,
 
 VolumeImpl::~VolumeImpl() {
   if (state_->base != nullptr) (void)state_->base->Observe(nullptr);
-  if (state_->journal != nullptr) (void)state_->journal->Close();
+  if (state_->journal != nullptr) {
+    EndGrowth();
+    (void)state_->journal->Close();
+  }
   absl::MutexLock lock(&mu_);
   state_->journal.reset();  // its batches hold nodes of the views
   branches_.clear();
@@ -73,6 +76,7 @@ Result<void> VolumeImpl::Start() {
   AGENTFS_TRY(LoadNames());
   AGENTFS_TRY(RaiseCounters());
   AGENTFS_TRY(LoadChangedBaseNodes());
+  AGENTFS_TRY(RecoverGrowing());
   return state_->reaper.LoadLeftovers();
 }
 
@@ -396,6 +400,7 @@ Result<void> VolumeImpl::Close() {
     }
     closed_ = true;
   }
+  EndGrowth();
   // Twice: the first lets go of nodes, whose rows the second removes.
   AGENTFS_TRY(state_->journal->Flush(Durability::kNone));
   AGENTFS_TRY(state_->journal->Close());

@@ -86,6 +86,10 @@ class VolumeImpl final : public Volume, private BaseObserver {
   Result<void> LoadNames();
   Result<void> RaiseCounters();
   Result<void> LoadChangedBaseNodes();
+  // What a crash has left of growing files, before anybody reads them.
+  Result<void> RecoverGrowing() ABSL_LOCKS_EXCLUDED(mu_);
+  Result<void> RecoverGrowth(const GrowthMark& mark) ABSL_LOCKS_EXCLUDED(mu_);
+  void EndGrowth();
   void StartJournal();
   void AfterCommit();
   // Drops nodes that nobody uses past the number that may be kept.

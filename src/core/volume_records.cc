@@ -9,7 +9,7 @@ namespace agentfs {
 namespace {
 
 Result<void> CheckRecordTable(TableId table) {
-  if (table >= tables::kFirstOfRecords && table < VolumeSchema().tables.size()) return Ok();
+  if (table >= tables::kFirstOfRecords && table <= tables::kLastOfRecords) return Ok();
   return Error(EINVAL, "table " + std::to_string(table) + " keeps no records");
 }
 

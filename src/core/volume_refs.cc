@@ -126,6 +126,7 @@ Result<Layer*> VolumeImpl::Seal(const std::string& name, Branch& branch) {
   exclusive.Put(tables::kLayers, LayerKey(sealed->id), EncodeLayer(VolumeState::RecordOf(*sealed)));
   exclusive.Put(tables::kLayers, LayerKey(open->id), EncodeLayer(VolumeState::RecordOf(*open)));
   exclusive.Put(tables::kBranches, NameKey(name), EncodeBranch(open->id, branch.created_ns));
+  state_->growing.EndLayer(exclusive, sealed->id);
   sealed->sealed_batch = state_->journal->AppendedBatch();
   return sealed;
 }
@@ -184,6 +185,7 @@ Result<void> VolumeImpl::DeleteBranch(std::string_view name) {
   }
   Journal::Exclusive exclusive(*state_->journal);
   exclusive.Delete(tables::kBranches, NameKey(name));
+  state_->growing.EndLayer(exclusive, branch->layer->id);
   --branch->layer->names;
   branches_.erase(branches_.find(name));
   return Ok();
@@ -284,6 +286,7 @@ Result<void> VolumeImpl::Restore(std::string_view name, std::string_view ref) {
   auto swap = [&] {
     Journal::Exclusive exclusive(*state_->journal);
     --branch->layer->names;
+    state_->growing.EndLayer(exclusive, branch->layer->id);
     branch->layer = open;
     exclusive.Put(tables::kLayers, LayerKey(open->id), EncodeLayer(VolumeState::RecordOf(*open)));
     exclusive.Put(tables::kBranches, NameKey(name), EncodeBranch(open->id, branch->created_ns));

@@ -21,6 +21,7 @@
 #include "core/base_files.h"
 #include "core/content_cache.h"
 #include "core/content_layout.h"
+#include "core/growing_files.h"
 #include "core/journal.h"
 #include "core/kept_base.h"
 #include "core/layer_tree.h"
@@ -102,6 +103,7 @@ class VolumeState {
   BaseFiles base_files;
   ReadAhead read_ahead;  // before the files go
   KeptBase kept;
+  GrowingFiles growing;
   Reaper reaper;
 
   // `layer`'s counters have changed: its row is written with the next batch.

@@ -91,6 +91,9 @@ constexpr Column kOpProcessesValue[] = {{"exec", kInt},  {"pid", kInt},    {"ppi
                                         {"uid", kInt},   {"comm", kText},  {"ops", kInt},
                                         {"bytes", kInt}, {"last_op", kInt}};
 
+constexpr Column kGrowingKey[] = {{"content", kInt}, {"layer", kInt}};
+constexpr Column kGrowingValue[] = {{"node", kInt}, {"object", kInt}};
+
 constexpr Table kTables[] = {
     {"meta", kMetaKey, kMetaValue, "", ""},
     {"layers", kLayersKey, kLayersValue, "", ""},
@@ -111,12 +114,13 @@ constexpr Table kTables[] = {
     {"op_paths", kOpPathsKey, kOpPathsValue, "", "", 3},
     {"op_directories", kOpDirectoriesKey, kOpDirectoriesValue, "", "", 3},
     {"op_processes", kOpProcessesKey, kOpProcessesValue, "", "", 3},
+    {"growing", kGrowingKey, kGrowingValue, "", "", 4},
 };
 
 }  // namespace
 
 const Schema& VolumeSchema() {
-  static const Schema schema = {kTables, 3, 2, VolumeViews(), VolumeViewIndexes()};
+  static const Schema schema = {kTables, 4, 2, VolumeViews(), VolumeViewIndexes()};
   return schema;
 }
 

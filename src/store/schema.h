@@ -30,6 +30,8 @@ inline constexpr TableId kOpPaths = 16;
 inline constexpr TableId kOpDirectories = 17;
 inline constexpr TableId kOpProcesses = 18;
 inline constexpr TableId kFirstOfRecords = kExecs;
+inline constexpr TableId kLastOfRecords = kOpProcesses;
+inline constexpr TableId kGrowing = 19;  // files whose object says how long they are
 }  // namespace tables
 
 // The schema of this version of the program.

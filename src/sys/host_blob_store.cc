@@ -81,6 +81,8 @@ class FileObject final : public BlobObject {
                           uint64_t offset) override;
   Result<void> Sync() override;
   Result<uint64_t> StoredBytes() override;
+  Result<End> GetEnd() override;
+  Result<void> Cut(uint64_t size) override;
   // Once asked for, the descriptor stays open as long as the object.
   int descriptor() const override;
 
@@ -176,7 +178,6 @@ Result<void> FileObject::Read(uint64_t offset, std::span<char> out) {
 
 Result<void> FileObject::Write(uint64_t offset, std::span<const char> data) {
   AGENTFS_ASSIGN(auto fd, Use());
-  const RoomAhead::Writer writer(room_, offset + data.size());
   return WriteAt(fd->get(), offset, data);
 }
 
@@ -188,7 +189,6 @@ Result<void> FileObject::Punch(uint64_t offset, uint64_t length) {
 Result<bool> FileObject::CloneRange(int source_fd, uint64_t source_offset, uint64_t length,
                                     uint64_t offset) {
   AGENTFS_ASSIGN(auto fd, Use());
-  const RoomAhead::Writer writer(room_, offset + length);
   return CloneOrCopyRange(source_fd, source_offset, fd->get(), offset, length);
 }
 
@@ -204,6 +204,21 @@ Result<uint64_t> FileObject::StoredBytes() {
   AGENTFS_ASSIGN(auto fd, Use());
   AGENTFS_ASSIGN(struct stat st, StatFd(fd->get()));
   return static_cast<uint64_t>(st.st_blocks) * 512;
+}
+
+Result<BlobObject::End> FileObject::GetEnd() {
+  if (!files_->keeps()) return Error(EOPNOTSUPP);
+  AGENTFS_ASSIGN(auto fd, Use());
+  AGENTFS_ASSIGN(const struct stat st, StatFd(fd->get()));
+  return End{static_cast<uint64_t>(st.st_size),
+             {st.st_mtim.tv_sec, static_cast<uint32_t>(st.st_mtim.tv_nsec)}};
+}
+
+Result<void> FileObject::Cut(uint64_t size) {
+  AGENTFS_ASSIGN(auto fd, Use());
+  if (::ftruncate(fd->get(), static_cast<off_t>(size)) != 0) return ErrnoError();
+  room_.Gone();
+  return Ok();
 }
 
 int FileObject::descriptor() const {
@@ -448,8 +463,8 @@ void ObjectFiles::Forget(FileObject& object) {
   auto it = live_.find(object.id_.value);
   // Not if the name is by now another object's.
   if (it == live_.end() || !it->second.expired()) return;
-  if (object.room_.spare()) {
-    if (auto file = OpenExistingLocked(object.id_); file.ok()) object.room_.GiveBack(file->get());
+  if (object.room_.made()) {
+    if (auto file = OpenExistingLocked(object.id_); file.ok()) RoomAhead::GiveBack(file->get());
   }
   live_.erase(it);
 }

@@ -180,7 +180,8 @@ void Disk::Cut(const std::string& image, Unsynced unsynced, std::mt19937_64& ran
     if (!entry.is_regular_file() || !IsKept(path)) continue;
     const auto synced = g_state->synced.find(path);
     const std::string old = synced == g_state->synced.end() ? "" : synced->second;
-    if (unsynced == Unsynced::kObjectsLost && path.find("/objects/") == std::string::npos) {
+    const bool object = path.find("/objects/") != std::string::npos;
+    if (unsynced == Unsynced::kThere || (unsynced == Unsynced::kObjectsLost && !object)) {
       WriteWhole(target, ReadWhole(path));
     } else if (unsynced == Unsynced::kByChance) {
       WriteWhole(target, Mixed(old, ReadWhole(path), random));

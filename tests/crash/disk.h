@@ -24,8 +24,9 @@ class Disk {
   Disk(const Disk&) = delete;
   Disk& operator=(const Disk&) = delete;
 
-  // What of that which was not synced is there after the cut; kObjectsLost: all but objects.
-  enum class Unsynced : uint8_t { kLost, kByChance, kObjectsLost };
+  // What of that which was not synced is there after the cut; kObjectsLost: all but objects;
+  // kThere: all, as if only the process had been killed.
+  enum class Unsynced : uint8_t { kLost, kByChance, kObjectsLost, kThere };
   // Writes what is left into the directory `image`. Nothing is written or synced meanwhile.
   void Cut(const std::string& image, Unsynced unsynced, std::mt19937_64& random);
   // `cut` is called in the thread, and in the middle, of the nth write or sync from now; it may

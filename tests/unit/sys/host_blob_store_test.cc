@@ -219,19 +219,43 @@ std::string ReadBytes(BlobObject& object, size_t size) {
   return object.Read(0, out).ok() ? out : "";
 }
 
-TEST(HostBlobStoreTest, ALogHasRoomAheadThatReadsAsZerosAndIsGivenBack) {
+uint64_t BlocksOf(const std::string& file) {
+  struct stat st {};
+  EXPECT_EQ(::stat(file.c_str(), &st), 0);
+  return static_cast<uint64_t>(st.st_blocks) * 512;
+}
+
+TEST(HostBlobStoreTest, ALogHasRoomAheadThatIsNoPartOfItAndIsGivenBack) {
   Scratch host;
   auto store = OpenHostBlobStore(host / "objects");
   auto object = (*store)->Create(ObjectId(1)).value();
   const std::string file = host / "objects/00/0000000000000001";
   std::string expected;
   AppendAndSync(*object, 20, &expected);
-  EXPECT_GT(std::filesystem::file_size(file), expected.size());
+  EXPECT_EQ(object->GetEnd().value().size, expected.size());
+  EXPECT_EQ(std::filesystem::file_size(file), expected.size());
   EXPECT_EQ(ReadBytes(*object, expected.size() + 5000), expected + std::string(5000, '\0'));
+  const uint64_t with_room = BlocksOf(file);
+  EXPECT_GT(with_room, expected.size() + (64 << 10));
   object.reset();
   EXPECT_EQ(std::filesystem::file_size(file), expected.size());
+  EXPECT_LT(BlocksOf(file), with_room);
   object = (*store)->Open(ObjectId(1)).value();
   EXPECT_EQ(ReadBytes(*object, expected.size()), expected);
+}
+
+TEST(HostBlobStoreTest, AnObjectThatWasCutEndsThereAndGrowsOn) {
+  Scratch host;
+  auto store = OpenHostBlobStore(host / "objects");
+  auto object = (*store)->Create(ObjectId(1)).value();
+  std::string expected;
+  AppendAndSync(*object, 20, &expected);
+  ASSERT_TRUE(object->Cut(10'001).ok());
+  EXPECT_EQ(object->GetEnd().value().size, 10'001u);
+  ASSERT_TRUE(object->Write(10'001, std::string("more")).ok());
+  ASSERT_TRUE(object->Sync().ok());
+  EXPECT_EQ(object->GetEnd().value().size, 10'005u);
+  EXPECT_EQ(ReadBytes(*object, 10'007), expected.substr(0, 10'001) + "more" + std::string(2, '\0'));
 }
 
 TEST(HostBlobStoreTest, WhatIsSyncedOnceHasNoRoomAhead) {
