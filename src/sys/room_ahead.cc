@@ -19,9 +19,11 @@ constexpr uint64_t kMost = uint64_t{4} << 20;
 
 void RoomAhead::MakeIfGrowing(int fd) {
   absl::MutexLock lock(&mu_);
-  const auto attributes = StatFd(fd);
-  if (!attributes.ok()) return;
-  const auto size = static_cast<uint64_t>(attributes->st_size);
+  // Not by fstat: who has seen a file's times makes the kernel (Linux 6.13) note each later write's
+  // by itself, which the next sync then has to write.
+  const off_t found = ::lseek(fd, 0, SEEK_END);
+  if (found < 0) return;
+  const auto size = static_cast<uint64_t>(found);
   if (size <= end_) return;
   end_ = size;
   if (++growths_ < kGrowths) return;
