@@ -20,6 +20,7 @@
 #include "cli/server/mount_record.h"
 #include "cli/server/start.h"
 #include "sys/fd.h"
+#include "sys/mount_query.h"
 #include "sys/mount_table.h"
 
 namespace agentfs::cli {
@@ -41,6 +42,9 @@ std::optional<MountEntry> MountAt(const std::string& point) {
 }
 
 bool IsMounted(const std::string& point) {
+  if (const auto facts = AskForMountAt(point); facts.ok()) {
+    return *facts && (*facts)->type == fuse::kFilesystemType;
+  }
   auto entry = MountAt(point);
   return entry && entry->type == fuse::kFilesystemType;
 }
