@@ -4,7 +4,7 @@
 #include <sys/stat.h>
 
 #include <algorithm>
-#include <tuple>
+#include <iterator>
 #include <utility>
 
 #include "core/directory.h"
@@ -16,6 +16,7 @@ namespace {
 constexpr size_t kMostNames = 1 << 16;
 constexpr size_t kDeepest = 64;
 constexpr size_t kNamesPerLook = 256;
+constexpr size_t kSmallDirectory = 64;
 
 std::string_view WalkParent(std::string_view path) {
   const size_t slash = path.rfind('/');
@@ -33,13 +34,17 @@ std::string WalkPath(const std::string& directory, const std::string& name) {
 
 }  // namespace
 
-void BaseWalk::StartAfterFile(const std::string& path) {
+void BaseWalk::StartAfterFile(const std::string& path, Order order) {
   levels_.clear();
-  if (Enter(std::string(WalkParent(path)))) SkipThrough(WalkName(path));
+  order_ = order;
+  if (!Enter(std::string(WalkParent(path)))) return;
+  SkipThrough(WalkName(path));
+  if (levels_.back().names.size() <= kSmallDirectory) PutFilesBeforeLast();
 }
 
-void BaseWalk::StartIn(const std::string& directory) {
+void BaseWalk::StartIn(const std::string& directory, Order order) {
   levels_.clear();
+  order_ = order;
   Enter(directory);
 }
 
@@ -54,12 +59,11 @@ bool BaseWalk::Enter(const std::string& directory) {
     const uint64_t cursor = NameCursor(entry.name);
     level.names.push_back({cursor, std::move(entry)});
   }
-  std::sort(level.names.begin(), level.names.end(), [](const Name& a, const Name& b) {
-    return std::tie(a.cursor, a.entry.name) < std::tie(b.cursor, b.entry.name);
-  });
+  std::sort(level.names.begin(), level.names.end(),
+            [this](const Name& a, const Name& b) { return IsBefore(a, b); });
   // One name stands for all: who has looked at one has most often looked at the others.
   level.at_hand =
-      level.names.empty() || base_->IsAtHand(WalkPath(directory, level.names.back().entry.name));
+      !level.names.empty() && base_->IsAtHand(WalkPath(directory, level.names.back().entry.name));
   LookAtNames(level);
   levels_.push_back(std::move(level));
   return true;
@@ -78,14 +82,30 @@ void BaseWalk::LookAtNames(Level& level) {
   }
 }
 
+bool BaseWalk::IsBefore(const Name& a, const Name& b) const {
+  if (order_ == Order::kListing && a.cursor != b.cursor) return a.cursor < b.cursor;
+  return a.entry.name < b.entry.name;
+}
+
 void BaseWalk::SkipThrough(std::string_view name) {
   Level& level = levels_.back();
-  const auto at = std::pair(NameCursor(name), name);
-  while (level.next < level.names.size()) {
-    const Name& next = level.names[level.next];
-    if (std::pair(next.cursor, std::string_view(next.entry.name)) > at) return;
-    ++level.next;
-  }
+  const Name last{NameCursor(name), {std::string(name), 0}};
+  const auto next =
+      std::upper_bound(level.names.begin(), level.names.end(), last,
+                       [this](const Name& a, const Name& b) { return IsBefore(a, b); });
+  level.next = static_cast<size_t>(next - level.names.begin());
+}
+
+// Directories before have been gone through by now.
+void BaseWalk::PutFilesBeforeLast() {
+  Level& level = levels_.back();
+  const auto next = level.names.begin() + static_cast<ptrdiff_t>(level.next);
+  std::vector<Name> names(next, level.names.end());
+  std::copy_if(level.names.begin(), next, std::back_inserter(names),
+               [](const Name& name) { return S_ISREG(name.entry.type); });
+  level.names = std::move(names);
+  level.next = 0;
+  LookAtNames(level);
 }
 
 // Above where the walk has begun it goes on too, as the program does that it follows.

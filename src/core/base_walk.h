@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A walk through the base in the order in which a program meets it that follows our listings: each
-// directory when its name comes, before the names after it.
+// A walk through the base in the order in which a program meets it that follows our listings, or
+// goes by name: each directory when its name comes, before the names after it.
 #pragma once
 
 #include <cstdint>
@@ -19,6 +19,7 @@ namespace agentfs {
 class BaseWalk {
  public:
   enum class Kind : uint8_t { kDirectory, kFile };
+  enum class Order : uint8_t { kListing, kName };
   struct Item {
     Kind kind;
     std::string path;
@@ -29,10 +30,10 @@ class BaseWalk {
 
   explicit BaseWalk(BaseFs* base) : base_(base) {}  // it outlives the walk
 
-  // What comes next is what follows the file, or what is in the directory and then follows it.
-  void StartAfterFile(const std::string& path);
-  void StartIn(const std::string& directory);
-  void Stop() { levels_.clear(); }
+  // What comes next is what follows the file, or what is in the directory and then follows it. Of a
+  // small directory the files before are given too, after the others: it may be read in any order.
+  void StartAfterFile(const std::string& path, Order order);
+  void StartIn(const std::string& directory, Order order);
 
   // A directory has been listed and its names looked at when it is given. None: the walk is over.
   std::optional<Item> Next();
@@ -44,7 +45,7 @@ class BaseWalk {
   };
   struct Level {
     std::string path;
-    std::vector<Name> names;      // in the order of our listings
+    std::vector<Name> names;      // in the walk's order
     std::vector<BaseStat> stats;  // of the names from `first_stat` on; identity 0: none
     size_t first_stat = 0;
     size_t next = 0;
@@ -53,10 +54,13 @@ class BaseWalk {
   // False: it is no directory to be walked through.
   bool Enter(const std::string& directory);
   void LookAtNames(Level& level);
+  bool IsBefore(const Name& a, const Name& b) const;
   void SkipThrough(std::string_view name);
+  void PutFilesBeforeLast();
   void Leave();
 
   BaseFs* const base_;
+  Order order_ = Order::kListing;
   std::vector<Level> levels_;
 };
 

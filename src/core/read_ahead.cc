@@ -5,17 +5,21 @@
 #include <exception>
 #include <utility>
 
+#include "core/directory.h"
+
 namespace agentfs {
 namespace {
 
-constexpr size_t kFirstWindow = 4, kLargestWindow = 64;
+constexpr size_t kFirstWindow = 16, kLargestWindow = 64;
 // Of the files that may be open, those that are so for a walk.
 constexpr size_t kShareOfFiles = 4;
 // Larger ones are read ahead by the host itself as soon as they are read.
 constexpr uint64_t kLargestFile = 128 << 10;
 constexpr int kFirstNeeded = 2, kMostNeeded = 64;
 constexpr int kMostMisses = 8;
-constexpr int kGoodWalk = 8;
+constexpr int kGoodWalk = 4;
+// So sure can one be of an order.
+constexpr int kMostLead = 16;
 // So many directories without a file of theirs being read: names are all that is wanted.
 constexpr int kListsWithoutReads = 8;
 // So many that the host had at hand anyway: there is nothing to gain.
@@ -26,13 +30,15 @@ std::string_view DirectoryOf(std::string_view path) {
   return slash == std::string_view::npos ? std::string_view() : path.substr(0, slash);
 }
 
+std::string_view NameIn(std::string_view path) { return path.substr(path.rfind('/') + 1); }
+
 }  // namespace
 
 ReadAhead::ReadAhead(BaseFs* base, BaseFiles& files)
     : base_(base),
       files_(files),
       largest_window_(std::min(kLargestWindow, files.limit() / kShareOfFiles)),
-      needed_(kFirstNeeded),
+      needed_{kFirstNeeded, kFirstNeeded},
       walk_(base) {}
 
 ReadAhead::~ReadAhead() {
@@ -59,7 +65,14 @@ void ReadAhead::WaitUntilIdle() {
 void ReadAhead::Saw(Kind kind, const std::string& path, uint64_t identity) {
   if (base_ == nullptr) return;
   absl::MutexLock lock(&mu_);
-  lists_ = kind == Kind::kFile ? 0 : std::min(lists_ + 1, kListsWithoutReads);
+  if (kind == Kind::kFile) {
+    NoteOrderLocked(path);
+    lists_ = 0;
+    reads_ = true;
+  } else if (++lists_ >= kListsWithoutReads) {
+    lists_ = 0;
+    reads_ = false;
+  }
   if (const auto it = expected_.find(identity); it != expected_.end()) {
     const uint64_t sequence = it->second;
     expected_.erase(it);
@@ -69,16 +82,24 @@ void ReadAhead::Saw(Kind kind, const std::string& path, uint64_t identity) {
   }
 }
 
+void ReadAhead::NoteOrderLocked(const std::string& path) {
+  const std::string last = std::exchange(last_file_, path);
+  if (DirectoryOf(last) != DirectoryOf(path)) return;
+  if (path > last) ++name_lead_;
+  if (NameCursor(NameIn(path)) > NameCursor(NameIn(last))) --name_lead_;
+  name_lead_ = std::clamp(name_lead_, -kMostLead, kMostLead);
+}
+
 void ReadAhead::HitLocked(uint64_t sequence) {
   ++counts_.expected;
-  misses_ = 0;
-  if (++hits_ == kGoodWalk) needed_ = kFirstNeeded;
+  misses_ = streak_ = 0;
+  if (++hits_ == kGoodWalk) NeededLocked(begun_by_) = kFirstNeeded;
   window_ = std::min(window_ + 1, largest_window_);
   furthest_ = std::max(furthest_, sequence);
   // What the program has left far behind it will not ask for.
-  while (!order_.empty() && order_.front().sequence + 2 * window_ < furthest_) {
-    expected_.erase(order_.front().identity);
-    order_.pop_front();
+  while (!ahead_.empty() && ahead_.front().sequence + 2 * window_ < furthest_) {
+    expected_.erase(ahead_.front().identity);
+    ahead_.pop_front();
   }
   if (active_ && !over_ && sequence_ - furthest_ <= window_ / 2) WakeLocked();
 }
@@ -90,9 +111,9 @@ void ReadAhead::MissedLocked(Kind kind, const std::string& path, uint64_t identi
                                (kind == Kind::kDirectory && directory == DirectoryOf(*place_)));
   streak_ = near ? streak_ + 1 : 0;
   place_ = kind == Kind::kFile ? std::string(directory) : path;
-  if (active_ && ++misses_ < kMostMisses) return;
-  if (active_) EndLocked();
-  if (streak_ >= needed_) BeginLocked(kind, path);
+  // Several from one place: that is where the program is now.
+  if (active_ && (++misses_ >= kMostMisses || streak_ >= NeededLocked(kind))) EndLocked();
+  if (!active_ && streak_ >= NeededLocked(kind)) BeginLocked(kind, path);
 }
 
 bool ReadAhead::WasMissedLocked(uint64_t identity) const {
@@ -109,20 +130,24 @@ void ReadAhead::BeginLocked(Kind kind, const std::string& path) {
   }
   ++counts_.walks;
   active_ = true;
+  begun_by_ = kind;
   over_ = false;
   hits_ = misses_ = at_hand_ = 0;
   window_ = std::min(kFirstWindow, largest_window_);
   furthest_ = sequence_;
-  start_ = Start{kind, path};
+  streak_ = 0;
+  if (kind == Kind::kDirectory) reads_ = false;
+  const bool by_name = name_lead_ > 0 && reads_;
+  start_ = Start{kind, path, by_name ? BaseWalk::Order::kName : BaseWalk::Order::kListing};
   WakeLocked();
 }
 
 void ReadAhead::EndLocked() {
-  if (hits_ < kGoodWalk) needed_ = std::min(2 * needed_, kMostNeeded);
+  int& needed = NeededLocked(begun_by_);
+  if (hits_ < kGoodWalk) needed = std::min(2 * needed, kMostNeeded);
   active_ = false;
-  streak_ = 0;
   expected_.clear();
-  order_.clear();
+  ahead_.clear();
 }
 
 void ReadAhead::WakeLocked() {
@@ -151,9 +176,9 @@ void ReadAhead::Run() {
 
 void ReadAhead::Go(const Start& start) {
   if (start.kind == Kind::kFile) {
-    walk_.StartAfterFile(start.path);
+    walk_.StartAfterFile(start.path, start.order);
   } else {
-    walk_.StartIn(start.path);
+    walk_.StartIn(start.path, start.order);
   }
 }
 
@@ -177,18 +202,17 @@ bool ReadAhead::Advance() {
 
 bool ReadAhead::ExpectLocked(const BaseWalk::Item& item) {
   const bool file = item.kind == Kind::kFile;
-  const bool names_only = lists_ == kListsWithoutReads;
-  if (file && (names_only || item.size == 0 || item.size > kLargestFile)) return false;
+  if (file && (!reads_ || item.size == 0 || item.size > kLargestFile)) return false;
   if (WasMissedLocked(item.identity)) return false;
-  at_hand_ = names_only && item.at_hand ? at_hand_ + 1 : 0;
+  at_hand_ = !reads_ && item.at_hand ? at_hand_ + 1 : 0;
   if (at_hand_ == kMostAtHand) {
     EndLocked();
-    needed_ = kMostNeeded;
+    NeededLocked(Kind::kDirectory) = kMostNeeded;
     return false;
   }
   ++counts_.ahead;
   expected_[item.identity] = ++sequence_;
-  order_.push_back({item.identity, sequence_});
+  ahead_.push_back({item.identity, sequence_});
   return file;
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Has the host read small files of the base before a program asks for them that goes through
-// directories in the order of our listings, and look at the names of its next directories.
+// directories, and look at the names of its next directories.
 //
 // Such a program waits for the disk once for each file, while nothing else happens. What is read
 // ahead is in the host's cache and, of files, open (BaseFiles): that is all that it changes.
@@ -54,6 +54,7 @@ class ReadAhead {
   struct Start {
     Kind kind;
     std::string path;
+    BaseWalk::Order order;
   };
   struct Expected {
     uint64_t identity;
@@ -61,10 +62,14 @@ class ReadAhead {
   };
 
   void Saw(Kind kind, const std::string& path, uint64_t identity) ABSL_LOCKS_EXCLUDED(mu_);
+  void NoteOrderLocked(const std::string& path) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void HitLocked(uint64_t sequence) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void MissedLocked(Kind kind, const std::string& path, uint64_t identity)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void BeginLocked(Kind kind, const std::string& path) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  int& NeededLocked(Kind kind) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+    return needed_[kind == Kind::kFile ? 1 : 0];
+  }
   void EndLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   bool WasMissedLocked(uint64_t identity) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void WakeLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
@@ -93,13 +98,14 @@ class ReadAhead {
 
   // What is expected: by identity, and in the order of the walk.
   absl::flat_hash_map<uint64_t, uint64_t> expected_ ABSL_GUARDED_BY(mu_);
-  std::deque<Expected> order_ ABSL_GUARDED_BY(mu_);
+  std::deque<Expected> ahead_ ABSL_GUARDED_BY(mu_);
   uint64_t sequence_ ABSL_GUARDED_BY(mu_) = 0;
   uint64_t furthest_ ABSL_GUARDED_BY(mu_) = 0;  // the last in this order that was asked for
   size_t window_ ABSL_GUARDED_BY(mu_) = 0;      // so many are expected after that one
   int hits_ ABSL_GUARDED_BY(mu_) = 0;           // of this walk
   int misses_ ABSL_GUARDED_BY(mu_) = 0;         // since the last hit
   int lists_ ABSL_GUARDED_BY(mu_) = 0;          // since a file was read
+  bool reads_ ABSL_GUARDED_BY(mu_) = false;     // and does not only list
   int at_hand_ ABSL_GUARDED_BY(mu_) = 0;        // directories in a row that needed no walk
 
   // What was asked for and not expected, the last ones: a walk that is behind leaps over it.
@@ -107,8 +113,12 @@ class ReadAhead {
   size_t next_missed_ ABSL_GUARDED_BY(mu_) = 0;
 
   std::optional<std::string> place_ ABSL_GUARDED_BY(mu_);  // the directory of what came last
-  int streak_ ABSL_GUARDED_BY(mu_) = 0;  // of what was asked for from one place on
-  int needed_ ABSL_GUARDED_BY(mu_);      // for a walk to begin
+  int streak_ ABSL_GUARDED_BY(mu_) = 0;  // of what was not expected, from one place on
+  std::string last_file_ ABSL_GUARDED_BY(mu_);
+  int name_lead_ ABSL_GUARDED_BY(mu_) = 0;  // above 0: files are rather read by name
+  // For a walk to begin with a directory, with a file.
+  std::array<int, 2> needed_ ABSL_GUARDED_BY(mu_);
+  Kind begun_by_ ABSL_GUARDED_BY(mu_) = Kind::kFile;
   Counts counts_ ABSL_GUARDED_BY(mu_);
 
   BaseWalk walk_;  // the thread's
