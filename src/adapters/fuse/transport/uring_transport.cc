@@ -18,6 +18,12 @@ namespace {
 constexpr size_t kThreads = 32;
 constexpr size_t kFewest = 2;  // of a processor
 
+size_t CountQueues(const UringPlan& plan) {
+  size_t count = 0;
+  for (const UringPlace& place : plan.first) count += place.queues.size();
+  return count;
+}
+
 }  // namespace
 
 UringPlan PlanUring(const Processors& processors, size_t threads_per_processor) {
@@ -44,21 +50,30 @@ UringPlan PlanUring(const Processors& processors, size_t threads_per_processor) 
   return plan;
 }
 
-Result<void> UringTransport::StartWorkers(int device, const Capabilities& capabilities,
-                                          Handler& handler, const std::vector<UringPlace>& places) {
-  const size_t begin = workers_.size();
-  for (const UringPlace& place : places) {
+Result<void> UringTransport::MakeWorkers(int device, const Capabilities& capabilities,
+                                         const UringPlan& plan) {
+  for (const UringPlace& place : plan.first) {
     AGENTFS_ASSIGN(auto worker, UringWorker::Create(device, capabilities, place));
     workers_.push_back(std::move(worker));
   }
-  absl::BlockingCounter registered(static_cast<int>(places.size()));
+  // Without all of these it works too: fewer requests of one processor can be blocked.
+  for (const UringPlace& place : plan.further) {
+    auto worker = UringWorker::Create(device, capabilities, place);
+    if (!worker.ok()) break;
+    workers_.push_back(std::move(worker).value());
+  }
+  return Ok();
+}
+
+Result<void> UringTransport::StartWorkers(Handler& handler, size_t queues) {
+  absl::BlockingCounter tried(static_cast<int>(workers_.size()));
   std::atomic<int> failed = 0;
-  for (size_t i = begin; i < workers_.size(); ++i) {
+  for (size_t i = 0; i < workers_.size(); ++i) {
     UringWorker* worker = workers_[i].get();
-    const auto body = [this, worker, &handler, &registered, &failed] {
+    const auto body = [this, worker, &handler, &tried, &failed] {
       const auto ready = worker->Register();
       if (!ready.ok()) failed.store(ready.code());
-      registered.DecrementCount();
+      tried.DecrementCount();
       if (ready.ok()) worker->Serve(handler, threads_, follower_.get());
       worker->Close();
     };
@@ -66,12 +81,17 @@ Result<void> UringTransport::StartWorkers(int device, const Capabilities& capabi
       threads_.Start("fuse-ring-" + std::to_string(i), body);
     } catch (const std::exception&) {  // those that run need what they were given
       failed.store(EAGAIN);
-      registered.DecrementCount();
+      tried.DecrementCount();
     }
   }
-  registered.Wait();
-  if (failed.load() != 0) return Error(failed.load(), "cannot register io_uring with FUSE");
-  return Ok();
+  tried.Wait();
+  std::vector<bool> served(queues, false);
+  for (const auto& worker : workers_) {
+    if (!worker->registered()) continue;
+    for (uint16_t queue : worker->place().queues) served[queue] = true;
+  }
+  if (std::find(served.begin(), served.end(), false) == served.end()) return Ok();
+  return Error(failed.load(), "cannot register io_uring with FUSE");
 }
 
 Result<std::unique_ptr<Transport>> UringTransport::Start(int device,
@@ -84,7 +104,9 @@ Result<std::unique_ptr<Transport>> UringTransport::Start(int device,
     transport->follower_ = std::make_unique<ClientFollower>();
   }
   const UringPlan plan = PlanUring(ReadProcessors(), threads_per_processor);
-  auto started = transport->StartWorkers(device, capabilities, handler, plan.first);
+  auto started = transport->MakeWorkers(device, capabilities, plan);
+  // Queues are numbered without gaps.
+  if (started.ok()) started = transport->StartWorkers(handler, CountQueues(plan));
   if (!started.ok()) {
     transport.reset();
     AGENTFS_TRY(RefuseRings(device));
@@ -95,8 +117,6 @@ Result<std::unique_ptr<Transport>> UringTransport::Start(int device,
   self->threads_.Start("fuse-reader", [self, &handler] {
     self->reader_->Serve(handler, self->threads_, self->gate_, nullptr, [] {});
   });
-  // Without all of these it works too: fewer requests of one processor can be blocked.
-  static_cast<void>(self->StartWorkers(device, capabilities, handler, plan.further).ok());
   return std::unique_ptr<Transport>(std::move(transport));
 }
 

@@ -17,6 +17,14 @@
 
 namespace agentfs::fuse {
 
+// The first entry of each queue, without which the kernel does not begin, and further ones.
+struct UringPlan {
+  std::vector<UringPlace> first;
+  std::vector<UringPlace> further;
+};
+// Processors that are offline share one thread. threads_per_processor 0: chosen.
+UringPlan PlanUring(const Processors& processors, size_t threads_per_processor);
+
 class UringTransport : public Transport {
  public:
   // After an error the kernel has been told to use the device, unless the error is from that.
@@ -34,8 +42,9 @@ class UringTransport : public Transport {
   Statistics statistics() const override;
 
  private:
-  Result<void> StartWorkers(int device, const Capabilities& capabilities, Handler& handler,
-                            const std::vector<UringPlace>& places);
+  Result<void> MakeWorkers(int device, const Capabilities& capabilities, const UringPlan& plan);
+  // Returns when all have tried. An error: a queue has no entry, so that the kernel does not begin.
+  Result<void> StartWorkers(Handler& handler, size_t queues);
 
   // FORGET and INTERRUPT come through the device as ever.
   std::unique_ptr<DeviceChannel> reader_;
@@ -44,13 +53,5 @@ class UringTransport : public Transport {
   std::vector<std::unique_ptr<UringWorker>> workers_;
   WorkerThreads threads_;
 };
-
-// The first entry of each queue, without which the kernel does not begin, and further ones.
-struct UringPlan {
-  std::vector<UringPlace> first;
-  std::vector<UringPlace> further;
-};
-// Processors that are offline share one thread. threads_per_processor 0: chosen.
-UringPlan PlanUring(const Processors& processors, size_t threads_per_processor);
 
 }  // namespace agentfs::fuse

@@ -147,6 +147,7 @@ Result<void> UringWorker::Register() {
     }
     ++live_;
   }
+  registered_.store(true, std::memory_order_release);
   return Ok();
 }
 

@@ -38,6 +38,9 @@ class UringWorker {
   // Gives the ring back to the kernel, and with it the entries.
   void Close();
 
+  // Any thread.
+  const UringPlace& place() const { return place_; }
+  bool registered() const { return registered_.load(std::memory_order_acquire); }
   uint64_t requests() const { return requests_.load(std::memory_order_relaxed); }  // any thread
 
  private:
@@ -65,6 +68,7 @@ class UringWorker {
   io_uring ring_{};
   bool has_ring_ = false;
   ClientFollower::Seat seat_;
+  std::atomic<bool> registered_ = false;
   std::atomic<uint64_t> requests_ = 0;
 };
 
