@@ -33,7 +33,6 @@ class MessagesTest : public MountTest {
     Run("ls; rm warm");
   }
 
- private:
   std::map<std::string, uint64_t> Counts() {
     std::map<std::string, uint64_t> counts;
     for (const auto& [operation, count] : rig().mount().Stats().operations) {
@@ -136,6 +135,15 @@ TEST_F(MessagesTest, RemovingAndRenaming) {
   ::stat(path().c_str(), &s);
   EXPECT_EQ(Messages([&] { EXPECT_EQ(::rename(path("b").c_str(), path("c").c_str()), 0); }),
             "LOOKUP 1, RENAME 1");
+}
+
+// Of 128 KiB, which the kernel gives FUSE, these would be 32.
+TEST_F(MessagesTest, FewToReadALargeFileInOrder) {
+  WriteHostFile(base("large"), std::string(size_t{4} << 20, 'x'));
+  Start(Base::kYes);
+  const uint64_t before = Counts()["READ"];
+  EXPECT_EQ(ReadHostFile(path("large")).size(), size_t{4} << 20);
+  EXPECT_LE(Counts()["READ"] - before, 20u);
 }
 
 }  // namespace

@@ -16,7 +16,8 @@ struct Connection {
 };
 
 // Mounts and negotiates. kOverIoUring is agreed on only where rings can be made and the kernel's
-// switch is on or can be turned (uring_switch.h). Errors as of MountPoint::Mount and Negotiate.
+// switch is on or can be turned (uring_switch.h). Where that is allowed the kernel is told to read
+// further ahead than it does for FUSE by itself. Errors as of MountPoint::Mount and Negotiate.
 Result<Connection> Connect(const std::string& mount_point, const MountOptions& options,
                            Wanted wanted);
 
