@@ -21,7 +21,6 @@
 #include "absl/synchronization/mutex.h"
 #include "agentfs/blob_store.h"
 #include "sys/fd.h"
-#include "sys/room_ahead.h"
 #include "sys/spill_directory.h"
 
 namespace agentfs {
@@ -65,13 +64,10 @@ ObjectId ParseName(std::string_view name) {
 
 class ObjectFiles;
 
-// Who writes an object's file: this process alone through its object, or perhaps others too.
-enum class Writers : uint8_t { kUs, kOthersToo };
-
 class FileObject final : public BlobObject {
  public:
-  FileObject(std::shared_ptr<ObjectFiles> files, ObjectId id, int64_t generation, Writers writers)
-      : files_(std::move(files)), id_(id), generation_(generation), writers_(writers) {}
+  FileObject(std::shared_ptr<ObjectFiles> files, ObjectId id, int64_t generation)
+      : files_(std::move(files)), id_(id), generation_(generation) {}
   ~FileObject() override;
 
   Result<void> Read(uint64_t offset, std::span<char> out) override;
@@ -94,8 +90,6 @@ class FileObject final : public BlobObject {
   const std::shared_ptr<ObjectFiles> files_;
   const ObjectId id_;
   const int64_t generation_;  // how many objects its directory had seen when it was opened
-  const Writers writers_;
-  RoomAhead room_;  // never any if others write too
   std::atomic<bool> used_{false};
   absl::Mutex mutex_;
   std::shared_ptr<Fd> fd_ ABSL_GUARDED_BY(mutex_);
@@ -133,7 +127,7 @@ class ObjectFiles : public std::enable_shared_from_this<ObjectFiles> {
   Result<Fd> CreateFileLocked(ObjectId id) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   Result<Fd> OpenExistingLocked(ObjectId id) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // `object` outlives the lock, which its destructor takes, also when there is no memory.
-  void AddLocked(ObjectId id, Fd fd, Writers writers, std::shared_ptr<FileObject>& object)
+  void AddLocked(ObjectId id, Fd fd, std::shared_ptr<FileObject>& object)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   std::shared_ptr<FileObject> LiveLocked(ObjectId id) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Closes descriptors until at most `limit` are open (pinned ones do not count).
@@ -195,7 +189,6 @@ Result<bool> FileObject::CloneRange(int source_fd, uint64_t source_offset, uint6
 Result<void> FileObject::Sync() {
   if (!files_->keeps()) return Ok();
   AGENTFS_ASSIGN(auto fd, Use());
-  if (writers_ == Writers::kUs) room_.MakeIfGrowing(fd->get());
   AGENTFS_TRY(SyncDataFd(fd->get()));
   return files_->SyncName(*this);
 }
@@ -217,7 +210,6 @@ Result<BlobObject::End> FileObject::GetEnd() {
 Result<void> FileObject::Cut(uint64_t size) {
   AGENTFS_ASSIGN(auto fd, Use());
   if (::ftruncate(fd->get(), static_cast<off_t>(size)) != 0) return ErrnoError();
-  room_.Gone();
   return Ok();
 }
 
@@ -240,9 +232,8 @@ std::shared_ptr<FileObject> ObjectFiles::LiveLocked(ObjectId id) {
   return it == live_.end() ? nullptr : it->second.lock();
 }
 
-void ObjectFiles::AddLocked(ObjectId id, Fd fd, Writers writers,
-                            std::shared_ptr<FileObject>& object) {
-  object = std::make_shared<FileObject>(shared_from_this(), id, made_[ShardOf(id)], writers);
+void ObjectFiles::AddLocked(ObjectId id, Fd fd, std::shared_ptr<FileObject>& object) {
+  object = std::make_shared<FileObject>(shared_from_this(), id, made_[ShardOf(id)]);
   live_[id.value] = object;
   {
     absl::MutexLock lock(&object->mutex_);
@@ -287,7 +278,7 @@ Result<std::shared_ptr<BlobObject>> ObjectFiles::Create(ObjectId id) {
   absl::MutexLock lock(&mutex_);
   AGENTFS_ASSIGN(Fd fd, CreateFileLocked(id));
   ++made_[ShardOf(id)];
-  AddLocked(id, std::move(fd), Writers::kUs, object);
+  AddLocked(id, std::move(fd), object);
   return std::shared_ptr<BlobObject>(object);
 }
 
@@ -339,7 +330,7 @@ Result<std::shared_ptr<BlobObject>> ObjectFiles::Adopt(ObjectId id, int file) {
   }
   ++made_[ShardOf(id)];
   AGENTFS_ASSIGN(Fd fd, OpenExistingLocked(id));
-  AddLocked(id, std::move(fd), Writers::kOthersToo, object);
+  AddLocked(id, std::move(fd), object);
   return std::shared_ptr<BlobObject>(object);
 }
 
@@ -349,7 +340,7 @@ Result<std::shared_ptr<BlobObject>> ObjectFiles::Open(ObjectId id) {
   object = LiveLocked(id);
   if (object) return std::shared_ptr<BlobObject>(object);
   AGENTFS_ASSIGN(Fd fd, OpenExistingLocked(id));
-  AddLocked(id, std::move(fd), Writers::kOthersToo, object);
+  AddLocked(id, std::move(fd), object);
   return std::shared_ptr<BlobObject>(object);
 }
 
@@ -463,9 +454,6 @@ void ObjectFiles::Forget(FileObject& object) {
   auto it = live_.find(object.id_.value);
   // Not if the name is by now another object's.
   if (it == live_.end() || !it->second.expired()) return;
-  if (object.room_.made()) {
-    if (auto file = OpenExistingLocked(object.id_); file.ok()) RoomAhead::GiveBack(file->get());
-  }
   live_.erase(it);
 }
 

@@ -17,7 +17,7 @@ class WalFile {
   // SQLITE_OK, also if nothing has opened it yet.
   int Sync() const;
   // Writes zeros past the end of a WAL that grows from commit to commit: frames that overwrite
-  // something are synced in half the time (sys/room_ahead.h). `used` bytes hold frames. Within a
+  // something are synced in half the time. `used` bytes hold frames. Within a
   // transaction, so that nobody else writes it, and only for one that will be synced.
   void MakeRoom(uint64_t used);
 

@@ -219,29 +219,14 @@ std::string ReadBytes(BlobObject& object, size_t size) {
   return object.Read(0, out).ok() ? out : "";
 }
 
-uint64_t BlocksOf(const std::string& file) {
-  struct stat st {};
-  EXPECT_EQ(::stat(file.c_str(), &st), 0);
-  return static_cast<uint64_t>(st.st_blocks) * 512;
-}
-
-TEST(HostBlobStoreTest, ALogHasRoomAheadThatIsNoPartOfItAndIsGivenBack) {
+TEST(HostBlobStoreTest, AnObjectEndsWhereItWasWritten) {
   Scratch host;
   auto store = OpenHostBlobStore(host / "objects");
   auto object = (*store)->Create(ObjectId(1)).value();
-  const std::string file = host / "objects/00/0000000000000001";
   std::string expected;
   AppendAndSync(*object, 20, &expected);
   EXPECT_EQ(object->GetEnd().value().size, expected.size());
-  EXPECT_EQ(std::filesystem::file_size(file), expected.size());
   EXPECT_EQ(ReadBytes(*object, expected.size() + 5000), expected + std::string(5000, '\0'));
-  const uint64_t with_room = BlocksOf(file);
-  EXPECT_GT(with_room, expected.size() + (64 << 10));
-  object.reset();
-  EXPECT_EQ(std::filesystem::file_size(file), expected.size());
-  EXPECT_LT(BlocksOf(file), with_room);
-  object = (*store)->Open(ObjectId(1)).value();
-  EXPECT_EQ(ReadBytes(*object, expected.size()), expected);
 }
 
 TEST(HostBlobStoreTest, AnObjectThatWasCutEndsThereAndGrowsOn) {
@@ -256,34 +241,6 @@ TEST(HostBlobStoreTest, AnObjectThatWasCutEndsThereAndGrowsOn) {
   ASSERT_TRUE(object->Sync().ok());
   EXPECT_EQ(object->GetEnd().value().size, 10'005u);
   EXPECT_EQ(ReadBytes(*object, 10'007), expected.substr(0, 10'001) + "more" + std::string(2, '\0'));
-}
-
-TEST(HostBlobStoreTest, WhatIsSyncedOnceHasNoRoomAhead) {
-  Scratch host;
-  auto store = OpenHostBlobStore(host / "objects");
-  auto object = (*store)->Create(ObjectId(1)).value();
-  std::string expected;
-  AppendAndSync(*object, 2, &expected);
-  EXPECT_EQ(std::filesystem::file_size(host / "objects/00/0000000000000001"), expected.size());
-}
-
-TEST(HostBlobStoreTest, RoomAheadNeverTakesTheBytesOfAnotherWriter) {
-  Scratch host;
-  auto store = OpenHostBlobStore(host / "objects");
-  auto object = (*store)->Create(ObjectId(1)).value();
-  constexpr uint64_t kFar = 2 << 20;
-  std::thread far([&] {
-    for (uint64_t i = 0; i < 2000; ++i) {
-      ASSERT_TRUE(object->Write(kFar + i * 1000, std::string(1000, 'f')).ok());
-    }
-  });
-  std::string expected;
-  AppendAndSync(*object, 200, &expected);
-  far.join();
-  std::string out(2'000'000, '?');
-  ASSERT_TRUE(object->Read(kFar, out).ok());
-  EXPECT_EQ(out.find_first_not_of('f'), std::string::npos);
-  EXPECT_EQ(ReadBytes(*object, expected.size()), expected);
 }
 
 // Runs `work` in a child that may have `limit` descriptors; its status is 0 if `work` said true.
