@@ -136,7 +136,6 @@ void ReadAhead::BeginLocked(Kind kind, const std::string& path) {
   window_ = std::min(kFirstWindow, largest_window_);
   furthest_ = sequence_;
   streak_ = 0;
-  if (kind == Kind::kDirectory) reads_ = false;
   const bool by_name = name_lead_ > 0 && reads_;
   start_ = Start{kind, path, by_name ? BaseWalk::Order::kName : BaseWalk::Order::kListing};
   WakeLocked();
@@ -168,8 +167,13 @@ void ReadAhead::Run() {
       wanted_ = false;
       start = std::exchange(start_, std::nullopt);
     }
-    if (start) Go(*start);
-    while (Advance()) {
+    try {
+      if (start) Go(*start);
+      while (Advance()) {
+      }
+    } catch (const std::exception&) {  // no memory: the reader does without us
+      absl::MutexLock lock(&mu_);
+      EndLocked();
     }
   }
 }
