@@ -321,6 +321,25 @@ TEST_F(HostBaseTest, ReadingLeavesTheAccessTimeWhereWeMay) {
   EXPECT_EQ(base_->Stat("f")->attr.atime.sec, 1000);
 }
 
+TEST_F(HostBaseTest, WhatWillBeReadTouchesNoAccessTime) {
+  WriteHostFile(At("f"), "x");
+  struct timespec old[2] = {{1000, 0}, {2000, 0}};
+  ASSERT_EQ(::utimensat(AT_FDCWD, At("f").c_str(), old, 0), 0);
+  base_->Open("f").value()->WillRead(1);
+  EXPECT_EQ(base_->Stat("f")->attr.atime.sec, 1000);
+  EXPECT_FALSE(base_->Stat("f")->mounted);
+}
+
+TEST_F(HostBaseTest, WhatIsOutsideOrNeverLookedAtIsNotAtHand) {
+  WriteHostFile(At("f"), "x");
+  MakeHostLink("../outside", At("link"));
+  EXPECT_FALSE(base_->IsAtHand("never/looked/at"));
+  EXPECT_FALSE(base_->IsAtHand("link/secret"));
+  EXPECT_FALSE(base_->IsAtHand("../outside/secret"));
+  Open({"f"});
+  EXPECT_FALSE(base_->IsAtHand("f")) << "it is hidden";
+}
+
 TEST_F(HostBaseTest, StatFsTellsTheHostsSpace) {
   auto stats = base_->StatFs();
   ASSERT_TRUE(stats.ok());
