@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <map>
 #include <random>
 #include <string>
@@ -18,7 +19,8 @@ namespace {
 // Counts how often the base is asked what a file is.
 class AskedBase final : public BaseFs {
  public:
-  AskedBase(std::unique_ptr<BaseFs> inner, int* asked) : inner_(std::move(inner)), asked_(asked) {}
+  AskedBase(std::unique_ptr<BaseFs> inner, std::atomic<int>* asked)
+      : inner_(std::move(inner)), asked_(asked) {}
   Result<BaseStat> Stat(std::string_view path) override {
     ++*asked_;
     return inner_->Stat(path);
@@ -48,7 +50,7 @@ class AskedBase final : public BaseFs {
 
  private:
   const std::unique_ptr<BaseFs> inner_;
-  int* const asked_;
+  std::atomic<int>* const asked_;
 };
 
 class Deaf final : public ChangeObserver {
@@ -105,7 +107,7 @@ class FreshBaseTest : public CoreTest {
 
   Caller caller_;
   Deaf observer_;
-  int asked_ = 0;
+  std::atomic<int> asked_ = 0;  // by the watcher too
   std::unique_ptr<Volume> watched_;
   std::shared_ptr<FileSystem> fs_;
   std::map<uint64_t, NodeRef> nodes_;
