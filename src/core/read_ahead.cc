@@ -39,7 +39,16 @@ ReadAhead::ReadAhead(BaseFs* base, BaseFiles& files)
       files_(files),
       largest_window_(std::min(kLargestWindow, files.limit() / kShareOfFiles)),
       needed_{kFirstNeeded, kFirstNeeded},
-      walk_(base) {}
+      walk_(base) {
+  if (base_ == nullptr) return;
+  // Here and not when it is first needed: who asks for files may be bound to one processor, and
+  // its threads would be too.
+  absl::MutexLock lock(&mu_);
+  try {
+    thread_ = std::thread([this] { Run(); });
+  } catch (const std::exception&) {  // there is no room for one: nothing is read ahead
+  }
+}
 
 ReadAhead::~ReadAhead() {
   std::thread thread;
@@ -121,13 +130,7 @@ bool ReadAhead::WasMissedLocked(uint64_t identity) const {
 }
 
 void ReadAhead::BeginLocked(Kind kind, const std::string& path) {
-  if (!thread_.joinable()) {
-    try {
-      thread_ = std::thread([this] { Run(); });
-    } catch (const std::exception&) {  // there is no room for one
-      return;
-    }
-  }
+  if (!thread_.joinable()) return;
   ++counts_.walks;
   active_ = true;
   begun_by_ = kind;

@@ -25,8 +25,8 @@
 
 namespace agentfs {
 
-// Thread-safe. Its lock is a leaf, and held for a few instructions. It has one thread, from when a
-// walk is first seen until it is destroyed. Identities are the base's.
+// Thread-safe. Its lock is a leaf, and held for a few instructions. It has one thread, until it is
+// destroyed. Identities are the base's.
 class ReadAhead {
  public:
   // Both outlive it. Null: nothing is ever read ahead.
