@@ -122,7 +122,8 @@ class GrowingPowerCutTest : public testing::TestWithParam<Setup> {
     for (const auto& [name, content] : life.snapshots) {
       EXPECT_TRUE(ReadAll(*volume->OpenSnapshot(name).value()) == content) << name;
     }
-    for (const FsckProblem& problem : volume->Check(false).value().problems) {
+    const FsckReport report = volume->Check(false).value();
+    for (const FsckProblem& problem : report.problems) {
       ADD_FAILURE() << "fsck: " << problem.what;
     }
     EXPECT_TRUE(volume->Close().ok());

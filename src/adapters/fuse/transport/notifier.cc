@@ -5,7 +5,6 @@
 
 #include <cerrno>
 #include <initializer_list>
-#
 
 #include "sys/fd.h"
 
