@@ -156,7 +156,9 @@ def fuse_uring():
     """Whether the kernel offers it: round trips cost much less than over the device."""
     try:
         with open("/sys/module/fuse/parameters/enable_uring", encoding="ascii") as file:
-            return "on" if file.read().strip() == "Y" else "off"
+            if file.read().strip() == "Y":
+                return "on"
+            return "off but while root's agentfs mounts" if is_root() else "off"
     except OSError:
         return "not there"
 
