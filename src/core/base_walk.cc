@@ -7,7 +7,9 @@
 #include <iterator>
 #include <utility>
 
+#include "agentfs/path.h"
 #include "core/directory.h"
+#include "core/view_nodes.h"
 
 namespace agentfs {
 namespace {
@@ -18,27 +20,18 @@ constexpr size_t kDeepest = 64;
 constexpr size_t kNamesPerLook = 256;
 constexpr size_t kSmallDirectory = 64;
 
-std::string_view WalkParent(std::string_view path) {
+}  // namespace
+
+std::string_view DirectoryInBase(std::string_view path) {
   const size_t slash = path.rfind('/');
   return slash == std::string_view::npos ? std::string_view() : path.substr(0, slash);
 }
 
-std::string_view WalkName(std::string_view path) {
-  const size_t slash = path.rfind('/');
-  return slash == std::string_view::npos ? path : path.substr(slash + 1);
-}
-
-std::string WalkPath(const std::string& directory, const std::string& name) {
-  return directory.empty() ? name : directory + "/" + name;
-}
-
-}  // namespace
-
 void BaseWalk::StartAfterFile(const std::string& path, Order order) {
   levels_.clear();
   order_ = order;
-  if (!Enter(std::string(WalkParent(path)))) return;
-  SkipThrough(WalkName(path));
+  if (!Enter(std::string(DirectoryInBase(path)))) return;
+  SkipThrough(FileName(path));
   if (levels_.back().names.size() <= kSmallDirectory) PutFilesBeforeLast();
 }
 
@@ -62,8 +55,8 @@ bool BaseWalk::Enter(const std::string& directory) {
   std::sort(level.names.begin(), level.names.end(),
             [this](const Name& a, const Name& b) { return IsBefore(a, b); });
   // One name stands for all: who has looked at one has most often looked at the others.
-  level.at_hand =
-      !level.names.empty() && base_->IsAtHand(WalkPath(directory, level.names.back().entry.name));
+  level.at_hand = !level.names.empty() &&
+                  base_->IsAtHand(JoinBasePath(directory, level.names.back().entry.name));
   LookAtNames(level);
   levels_.push_back(std::move(level));
   return true;
@@ -113,7 +106,7 @@ void BaseWalk::Leave() {
   const std::string left = std::move(levels_.back().path);
   levels_.pop_back();
   if (!levels_.empty() || left.empty()) return;
-  if (Enter(std::string(WalkParent(left)))) SkipThrough(WalkName(left));
+  if (Enter(std::string(DirectoryInBase(left)))) SkipThrough(FileName(left));
 }
 
 std::optional<BaseWalk::Item> BaseWalk::Next() {
@@ -125,7 +118,7 @@ std::optional<BaseWalk::Item> BaseWalk::Next() {
     }
     if (level.next >= level.first_stat + level.stats.size()) LookAtNames(level);
     const BaseStat& stat = level.stats[level.next - level.first_stat];
-    std::string path = WalkPath(level.path, level.names[level.next].entry.name);
+    std::string path = JoinBasePath(level.path, level.names[level.next].entry.name);
     const uint64_t identity = stat.identity, size = stat.attr.size;
     const uint32_t mode = stat.attr.mode;
     const bool usable = identity != 0 && !stat.mounted;

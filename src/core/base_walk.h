@@ -14,6 +14,9 @@
 
 namespace agentfs {
 
+// Of a path of the base, which has no leading slash; "" is the root.
+std::string_view DirectoryInBase(std::string_view path);
+
 // Used by one thread. Directories and files that cannot be listed or looked at are left out, and so
 // are those of other filesystems than the base's own.
 class BaseWalk {

@@ -5,6 +5,7 @@
 #include <exception>
 #include <utility>
 
+#include "agentfs/path.h"
 #include "core/directory.h"
 
 namespace agentfs {
@@ -24,13 +25,6 @@ constexpr int kMostLead = 16;
 constexpr int kListsWithoutReads = 8;
 // So many that the host had at hand anyway: there is nothing to gain.
 constexpr int kMostAtHand = 4;
-
-std::string_view DirectoryOf(std::string_view path) {
-  const size_t slash = path.rfind('/');
-  return slash == std::string_view::npos ? std::string_view() : path.substr(0, slash);
-}
-
-std::string_view NameIn(std::string_view path) { return path.substr(path.rfind('/') + 1); }
 
 }  // namespace
 
@@ -93,9 +87,9 @@ void ReadAhead::Saw(Kind kind, const std::string& path, uint64_t identity) {
 
 void ReadAhead::NoteOrderLocked(const std::string& path) {
   const std::string last = std::exchange(last_file_, path);
-  if (DirectoryOf(last) != DirectoryOf(path)) return;
+  if (DirectoryInBase(last) != DirectoryInBase(path)) return;
   if (path > last) ++name_lead_;
-  if (NameCursor(NameIn(path)) > NameCursor(NameIn(last))) --name_lead_;
+  if (NameCursor(FileName(path)) > NameCursor(FileName(last))) --name_lead_;
   name_lead_ = std::clamp(name_lead_, -kMostLead, kMostLead);
 }
 
@@ -115,9 +109,9 @@ void ReadAhead::HitLocked(uint64_t sequence) {
 
 void ReadAhead::MissedLocked(Kind kind, const std::string& path, uint64_t identity) {
   missed_[next_missed_++ % missed_.size()] = identity;
-  const std::string_view directory = DirectoryOf(path);
+  const std::string_view directory = DirectoryInBase(path);
   const bool near = place_ && (directory == *place_ ||
-                               (kind == Kind::kDirectory && directory == DirectoryOf(*place_)));
+                               (kind == Kind::kDirectory && directory == DirectoryInBase(*place_)));
   streak_ = near ? streak_ + 1 : 0;
   place_ = kind == Kind::kFile ? std::string(directory) : path;
   // Several from one place: that is where the program is now.

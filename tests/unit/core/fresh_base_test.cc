@@ -12,44 +12,27 @@
 
 #include "agentfs/stores.h"
 #include "core_rig.h"
+#include "forwarding_base.h"
 
 namespace agentfs {
 namespace {
 
 // Counts how often the base is asked what a file is.
-class AskedBase final : public BaseFs {
+class AskedBase final : public ForwardingBase {
  public:
   AskedBase(std::unique_ptr<BaseFs> inner, std::atomic<int>* asked)
-      : inner_(std::move(inner)), asked_(asked) {}
+      : ForwardingBase(std::move(inner)), asked_(asked) {}
   Result<BaseStat> Stat(std::string_view path) override {
     ++*asked_;
-    return inner_->Stat(path);
+    return ForwardingBase::Stat(path);
   }
   Result<std::vector<Result<BaseStat>>> StatNames(
       std::string_view directory, std::span<const std::string_view> names) override {
     *asked_ += static_cast<int>(names.size());
-    return inner_->StatNames(directory, names);
+    return ForwardingBase::StatNames(directory, names);
   }
-  Result<std::unique_ptr<BaseFile>> Open(std::string_view path) override {
-    return inner_->Open(path);
-  }
-  Result<std::vector<BaseEntry>> List(std::string_view path) override { return inner_->List(path); }
-  Result<std::string> ReadLink(std::string_view path) override { return inner_->ReadLink(path); }
-  Result<std::vector<std::string>> ListXattrs(std::string_view path) override {
-    return inner_->ListXattrs(path);
-  }
-  Result<std::string> GetXattr(std::string_view path, std::string_view name) override {
-    return inner_->GetXattr(path, name);
-  }
-  Result<FsStats> StatFs() override { return inner_->StatFs(); }
-  bool IsAtHand(std::string_view path) override { return inner_->IsAtHand(path); }
-  Result<void> Observe(BaseObserver* observer) override { return inner_->Observe(observer); }
-  Result<void> Watch(const std::string& directory) override { return inner_->Watch(directory); }
-  uint64_t watch_generation() const override { return inner_->watch_generation(); }
-  bool HasToldAll() const override { return inner_->HasToldAll(); }
 
  private:
-  const std::unique_ptr<BaseFs> inner_;
   std::atomic<int>* const asked_;
 };
 

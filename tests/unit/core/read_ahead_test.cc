@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "core/directory.h"
+#include "forwarding_base.h"
 #include "scratch.h"
 
 namespace agentfs {
@@ -24,44 +25,24 @@ using testing::IsEmpty;
 using testing::UnorderedElementsAreArray;
 
 // A host directory that remembers which files were opened.
-class OpenedBase final : public BaseFs {
+class OpenedBase final : public ForwardingBase {
  public:
-  explicit OpenedBase(const std::string& root) : host_(OpenHostBase(root).value()) {}
+  explicit OpenedBase(const std::string& root) : ForwardingBase(OpenHostBase(root).value()) {}
 
   std::set<std::string> TakeOpened() {
     absl::MutexLock lock(&mu_);
     return std::exchange(opened_, {});
   }
-
-  Result<BaseStat> Stat(std::string_view path) override { return host_->Stat(path); }
   Result<std::unique_ptr<BaseFile>> Open(std::string_view path) override {
     absl::MutexLock lock(&mu_);
     opened_.emplace(path);
-    return host_->Open(path);
+    return ForwardingBase::Open(path);
   }
-  Result<std::vector<BaseEntry>> List(std::string_view path) override { return host_->List(path); }
-  Result<std::vector<Result<BaseStat>>> StatNames(
-      std::string_view directory, std::span<const std::string_view> names) override {
-    return host_->StatNames(directory, names);
-  }
-  Result<std::string> ReadLink(std::string_view path) override { return host_->ReadLink(path); }
-  Result<std::vector<std::string>> ListXattrs(std::string_view path) override {
-    return host_->ListXattrs(path);
-  }
-  Result<std::string> GetXattr(std::string_view path, std::string_view name) override {
-    return host_->GetXattr(path, name);
-  }
-  Result<FsStats> StatFs() override { return host_->StatFs(); }
   bool IsAtHand(std::string_view) override { return at_hand; }
-  Result<void> Observe(BaseObserver* observer) override { return host_->Observe(observer); }
-  Result<void> Watch(const std::string& directory) override { return host_->Watch(directory); }
-  uint64_t watch_generation() const override { return 0; }
-  bool HasToldAll() const override { return false; }
 
   std::atomic<bool> at_hand = false;
 
  private:
-  const std::unique_ptr<BaseFs> host_;
   absl::Mutex mu_;
   std::set<std::string> opened_ ABSL_GUARDED_BY(mu_);
 };
