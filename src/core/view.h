@@ -107,8 +107,8 @@ class View final : public FileSystem {
   // What a crash has left of a file that was growing; the mark goes with the change. An error if it
   // is not such a file (any more), or cannot be read.
   Result<void> RecoverGrowth(const GrowthMark& mark);
-  // What this node has as its base is at `path` now.
-  void BaseMoved(NodeId node, const std::string& path);
+  // It was noted that what this node has as its base is elsewhere now (KeptBase::Moved).
+  void BaseMoved(NodeId node);
   std::atomic<uint32_t> handles{0};  // given out and not given back
 
  private:

@@ -20,21 +20,14 @@ Result<NodeRef> View::ParentDirectoryOf(std::string_view path) {
   return at;
 }
 
-void View::BaseMoved(NodeId id, const std::string& path) {
+void View::BaseMoved(NodeId id) {
   Operation operation(*this);
   const NodeRef ref = nodes_.table().Find(id);
   if (!ref) return;
   ViewNode& node = AsViewNode(*ref);
   absl::MutexLock lock(&node.mu);
   if (node.state != ViewNode::State::kLoaded || !node.HasRecord() || !node.base) return;
-  const bool own = (id.value & kBaseNodeBit) == 0;
-  if (own) {
-    const OwnPlace place = OwnPlace::Parse(path);
-    if (!HasMoved(nodes_.volume(), node.base->path, place)) return;
-    node.base->path = place.path;
-  } else {
-    node.base->path = path;
-  }
+  FollowMove(nodes_.volume(), id, node.mode, node.base->signature, &node.base->path);
   node.base->stamp = 0;
   if (node.directory() != nullptr) node.directory()->DropBaseListing();
 }

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <utility>
 
+#include "base/clock.h"
 #include "core/originals.h"
 #include "store/codec.h"
 #include "store/schema.h"
@@ -28,6 +29,14 @@ Attr AttrInMemory(const ViewNode& node) {
   return {node.id(),  node.mode,  node.uid,   node.gid,
           node.nlink, node.rdev,  node.size,  (node.stored + 511) / 512,
           node.atime, node.mtime, node.ctime, node.btime};
+}
+
+// Whether the base has there what a record is of: itself, or the directory that it was given
+// instead. One that was born later only has the number of one that is gone.
+bool IsWhatWasSeen(NodeId node, uint32_t mode, const BaseSignature& then, const BaseStat& now) {
+  if (BaseNodeId(now.identity) == node) return true;
+  return S_ISDIR(mode) && S_ISDIR(now.attr.mode) && now.signature.inode == then.inode &&
+         ToNanoseconds(now.attr.btime) <= ToNanoseconds(then.ctime);
 }
 
 Error Damaged(std::string_view table, NodeId node) {
@@ -234,28 +243,19 @@ void ViewNodes::FillFromRecord(ViewNode& node, NodeRecord record, LayerId layer)
   node.state = ViewNode::State::kLoaded;
 }
 
-bool HasMoved(VolumeState& volume, const std::string& from, const OwnPlace& to) {
-  const Result<BaseStat> old = volume.base->Stat(from);
-  if (old.ok() && S_ISDIR(old->attr.mode)) return false;
-  const Result<BaseStat> now = volume.base->Stat(to.path);
-  return now.ok() && now->identity == to.identity;
-}
-
 void FollowMove(VolumeState& volume, NodeId node, uint32_t mode, const BaseSignature& signature,
                 std::string* path) {
-  auto place = volume.kept.PlaceOf(MoveKey(node));
-  if (!place) return;
-  if ((node.value & kBaseNodeBit) == 0) {
-    OwnPlace own = OwnPlace::Parse(*place);
-    if (HasMoved(volume, *path, own)) *path = std::move(own.path);
+  auto note = volume.kept.PlaceOf(MoveKey(node));
+  if (!note) return;
+  const Result<BaseStat> old = volume.base->Stat(*path);
+  if (old.ok() && IsWhatWasSeen(node, mode, signature, *old)) return;
+  if ((node.value & kBaseNodeBit) != 0) {
+    *path = std::move(*note);
     return;
   }
-  // It may be where the record says all the same: itself, or the directory that it was given
-  // instead.
-  const Result<BaseStat> stat = volume.base->Stat(*path);
-  const bool there = stat.ok() && (BaseNodeId(stat->identity) == node ||
-                                   (S_ISDIR(mode) && stat->signature.inode == signature.inode));
-  if (!there) *path = std::move(*place);
+  OwnPlace place = OwnPlace::Parse(*note);
+  const Result<BaseStat> now = volume.base->Stat(place.path);
+  if (now.ok() && now->identity == place.identity) *path = std::move(place.path);
 }
 
 uint64_t ViewNodes::BaseStamp(const ViewNode& directory) const {

@@ -33,11 +33,7 @@ inline bool MeansAbsent(int code) {
 // A name in a directory of the base.
 std::string JoinBasePath(const std::string& directory, std::string_view name);
 
-// Of a directory that a layer made and an apply gave to the base: it is another one there after
-// each move, known by nothing but where it was and where it went.
-bool HasMoved(VolumeState& volume, const std::string& from, const OwnPlace& to);
-
-// Makes the path of what a record has as its base the present one: an apply may have moved it.
+// Makes the path of what a record has as its base the present one, if an apply has moved it.
 void FollowMove(VolumeState& volume, NodeId node, uint32_t mode, const BaseSignature& signature,
                 std::string* path);
 

@@ -86,7 +86,7 @@ Result<std::vector<uint64_t>> VolumeImpl::MovableIdentities(const std::vector<st
   return identities;
 }
 
-// What is noted, and what views are told, of where the base has a node now.
+// What is noted of where the base has a node now.
 Result<std::string> VolumeImpl::PlaceIn(NodeId node, const std::string& path) {
   if ((node.value & kBaseNodeBit) != 0) return path;
   AGENTFS_ASSIGN(const BaseStat stat, state_->base->Stat(path));
@@ -100,9 +100,9 @@ Result<void> VolumeImpl::BaseMoved(uint64_t identity, const std::string& path) {
   AGENTFS_TRY(state_->kept.Moved(identity, *place));
   absl::MutexLock lock(&mu_);
   for (auto& [name, branch] : branches_) {
-    if (branch.view != nullptr) branch.view->BaseMoved(node, *place);
+    if (branch.view != nullptr) branch.view->BaseMoved(node);
   }
-  for (auto& [layer, view] : snapshot_views_) view->BaseMoved(node, *place);
+  for (auto& [layer, view] : snapshot_views_) view->BaseMoved(node);
   return Ok();
 }
 
@@ -110,11 +110,14 @@ Result<void> VolumeImpl::BaseMoved(uint64_t identity, const std::string& path) {
 Result<void> VolumeImpl::BaseMovedBack(uint64_t identity, const std::string& path) {
   const NodeId node = NodeOfMove(identity);
   if ((node.value & kBaseNodeBit) != 0) return BaseMoved(identity, path);
-  state_->kept.ForgetMove(identity);
   const Result<std::string> place = PlaceIn(node, path);
-  if (!place.ok()) return MeansAbsent(place.code()) ? Ok() : Result<void>(place.error());
+  if (!place.ok() && !MeansAbsent(place.code())) return place.error();
   absl::MutexLock lock(&mu_);
-  for (auto& [layer, view] : snapshot_views_) view->BaseMoved(node, *place);
+  if (place.ok()) {
+    AGENTFS_TRY(state_->kept.Moved(identity, *place));
+    for (auto& [layer, view] : snapshot_views_) view->BaseMoved(node);
+  }
+  state_->kept.ForgetMove(identity);
   return Ok();
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sys/host_tree.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <linux/openat2.h>
 #include <sys/sysmacros.h>
@@ -11,7 +12,7 @@
 #include <array>
 #include <climits>
 #include <cstdio>
-#include <vector>
+#include <memory>
 
 namespace agentfs {
 namespace {
@@ -102,6 +103,22 @@ Result<HostTree::Place> HostTree::Find(std::string_view path) const {
 
 Result<Fd> HostTree::OpenDirectory(std::string_view path) const {
   return OpenIn(path, O_RDONLY | O_DIRECTORY);
+}
+
+Result<std::vector<std::string>> HostTree::List(std::string_view path) const {
+  AGENTFS_ASSIGN(Fd fd, OpenDirectory(path));
+  const std::unique_ptr<DIR, int (*)(DIR*)> dir(::fdopendir(fd.get()), ::closedir);
+  if (!dir) return ErrnoError();
+  fd.Release();  // the stream closes it
+  std::vector<std::string> names;
+  for (;;) {
+    errno = 0;
+    const struct dirent* entry = ::readdir(dir.get());
+    if (entry == nullptr && errno != 0) return ErrnoError();
+    if (entry == nullptr) return names;
+    const std::string_view name = entry->d_name;
+    if (name != "." && name != "..") names.emplace_back(name);
+  }
 }
 
 Result<Fd> HostTree::OpenFile(std::string_view path, int flags) const {

@@ -10,6 +10,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "agentfs/result.h"
 #include "agentfs/types.h"
@@ -38,9 +39,10 @@ class HostTree {
   // lstat(2); none if there is nothing.
   Result<std::optional<struct stat>> Stat(std::string_view path) const;
   Result<Fd> OpenDirectory(std::string_view path) const;
-  Result<Fd> OpenFile(std::string_view path, int flags) const;  // an existing regular file
-  Result<Fd> CreateFile(std::string_view path) const;           // mode 0600; EEXIST
-  Result<void> MakeDirectory(std::string_view path) const;      // mode 0700; EEXIST
+  Result<std::vector<std::string>> List(std::string_view path) const;  // a directory's names
+  Result<Fd> OpenFile(std::string_view path, int flags) const;         // an existing regular file
+  Result<Fd> CreateFile(std::string_view path) const;                  // mode 0600; EEXIST
+  Result<void> MakeDirectory(std::string_view path) const;             // mode 0700; EEXIST
   Result<void> MakeSymlink(const std::string& target, std::string_view path) const;
   Result<void> MakeNode(std::string_view path, uint32_t mode, uint64_t rdev) const;
   Result<std::string> ReadLink(std::string_view path) const;

@@ -111,8 +111,8 @@ Result<ApplyPlan> Applier::Plan(const std::string& ref, const ApplyOptions& opti
   AGENTFS_ASSIGN(const auto all, FindChanges(volume_, "base", ref, ScopeOf(options.paths),
                                              Effort::kExact, &plan.moved));
   // Of a part of a directory nobody can say that it is the base's.
-  std::erase_if(plan.moved, [&](const std::string& each) {
-    return !options.paths.empty() && !IsAtOrBelow(each, options.paths);
+  std::erase_if(plan.moved, [&](const StandIn& each) {
+    return !options.paths.empty() && !IsAtOrBelow(each.path, options.paths);
   });
   plan.changes = WithParents(all, SelectPaths(all, options.paths));
   for (const PathChange& change : plan.changes) {
@@ -172,16 +172,21 @@ Result<void> Applier::NameMoved(const ApplyPlan& plan, ApplyRecord& record) {
   std::vector<std::string> from, to;
   for (const PathChange& change : plan.changes) {
     const NodeId node = change.after.attr.node;
-    const bool added = change.kind == PathChange::Kind::kAdded;
-    if (added && change.base_path && S_ISDIR(change.after.attr.mode)) {
+    const bool arrives = change.kind == PathChange::Kind::kAdded || change.type_changed();
+    if (arrives && change.base_path && S_ISDIR(change.after.attr.mode)) {
       record.moved.push_back({MoveKey(node), *change.base_path, change.path.substr(1)});
     }
     if (change.kind != PathChange::Kind::kRenamed || change.content) continue;
     from.push_back(change.old_path.substr(1));
     to.push_back(change.path.substr(1));
   }
-  for (const std::string& each : plan.moved) {
-    record.moved.push_back({0, "", each.substr(1)});
+  for (const StandIn& each : plan.moved) {
+    const std::string path = each.path.substr(1);
+    record.moved.push_back({0, "", path});
+    if (!each.base_path || *each.base_path == path) continue;
+    if (each.recorded) record.moved.push_back({MoveKey(each.recorded), *each.base_path, path});
+    from.push_back(*each.base_path);
+    to.push_back(path);
   }
   AGENTFS_ASSIGN(const std::vector<uint64_t> identities, volume_.MovableIdentities(from));
   for (size_t i = 0; i < from.size(); ++i) {

@@ -127,6 +127,7 @@ Result<void> ApplyRun::SyncBase() {
   for (const ApplyStep& step : record_.steps) {
     directories.insert(ParentOf(step.path));
     if (step.kind == StepKind::kMove) directories.insert(ParentOf(step.other));
+    if (step.kind == StepKind::kRenewDirectory) directories.insert(step.path);
   }
   std::set<dev_t> synced;
   for (const std::string& path : directories) {
@@ -177,6 +178,11 @@ Result<void> ApplyRun::Stage(ApplyRecord record, ApplySource& source) {
 
 Result<void> ApplyRun::StageStep(ApplyStep& step, ApplySource& source) {
   if (step.temp.empty()) return Ok();
+  if (step.kind == StepKind::kRenewDirectory) {
+    AGENTFS_ASSIGN(const auto there, base_.Stat(step.path));
+    step.inode = there ? there->st_ino : 0;
+    return Ok();
+  }
   if (!step.other.empty()) {
     AGENTFS_TRY(base_.Link(step.other, base_, step.temp));
   } else if (S_ISREG(step.after.mode)) {
@@ -242,6 +248,8 @@ Result<void> ApplyRun::Do(size_t index) {
       return DoWrite(step, BackupOf(index));
     case StepKind::kSetAttributes:
       return base_.SetAttributes(step.path, step.after);
+    case StepKind::kRenewDirectory:
+      return DoRenew(step);
   }
   return Error(EBADMSG);
 }
@@ -316,6 +324,31 @@ Result<void> ApplyRun::DoMove(const ApplyStep& step) {
   return base_.SetAttributes(step.path, step.after);
 }
 
+// One that cannot be made anew (something is mounted there, it is somebody else's) has all that it
+// must have: only snapshots are the worse for it.
+Result<void> ApplyRun::DoRenew(const ApplyStep& step) {
+  AGENTFS_ASSIGN(const auto there, Look(base_, step.path));
+  if (!there || there->st_ino != step.inode) return Ok();  // done before
+  return Renew(step).ok() ? Ok() : TakeBackRenewal(step);
+}
+
+Result<void> ApplyRun::Renew(const ApplyStep& step) {
+  AGENTFS_ASSIGN(const HostAttributes attributes, base_.GetAttributes(step.path));
+  const Result<void> made = base_.MakeDirectory(step.temp);
+  if (!made.ok() && made.code() != EEXIST) return made;
+  AGENTFS_TRY(MoveNames(step.path, step.temp));
+  AGENTFS_TRY(base_.SetAttributes(step.temp, attributes));
+  return base_.Rename(step.temp, base_, step.path, HostTree::Replace::kYes);
+}
+
+Result<void> ApplyRun::MoveNames(const std::string& from, const std::string& to) {
+  AGENTFS_ASSIGN(const std::vector<std::string> names, base_.List(from));
+  for (const std::string& name : names) {
+    AGENTFS_TRY(base_.Rename(from + "/" + name, base_, to + "/" + name, HostTree::Replace::kNo));
+  }
+  return Ok();
+}
+
 // ---- and back
 
 Result<void> ApplyRun::Undo(ApplyState state) {
@@ -372,6 +405,8 @@ Result<void> ApplyRun::TakeBack(size_t index) {
       return TakeBackWrite(step, BackupOf(index));
     case StepKind::kSetAttributes:
       return Reset(step.path, step.before);
+    case StepKind::kRenewDirectory:
+      return TakeBackRenewal(step);
   }
   return Error(EBADMSG);
 }
@@ -433,6 +468,16 @@ Result<void> ApplyRun::TakeBackDirectory(const ApplyStep& step) {
   Result<void> made = base_.MakeDirectory(step.path);
   if (!made.ok() && made.code() != EEXIST) return made;
   return Reset(step.path, step.before);
+}
+
+// Half done it leaves names in both; done, it leaves nothing to take back.
+Result<void> ApplyRun::TakeBackRenewal(const ApplyStep& step) {
+  AGENTFS_ASSIGN(const bool begun, Exists(base_, step.temp));
+  if (!begun) return Ok();
+  AGENTFS_ASSIGN(const HostAttributes attributes, base_.GetAttributes(step.path));
+  AGENTFS_TRY(MoveNames(step.temp, step.path));
+  AGENTFS_TRY(base_.RemoveDirectory(step.temp));
+  return Reset(step.path, attributes);
 }
 
 Result<std::vector<std::string>> ApplyRun::ChangedSince() {

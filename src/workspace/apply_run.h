@@ -86,10 +86,14 @@ class ApplyRun {
   Result<void> DoRemove(const ApplyStep& step, const std::string& backup);
   Result<void> DoWrite(const ApplyStep& step, const std::string& backup);
   Result<void> DoMove(const ApplyStep& step);
+  Result<void> DoRenew(const ApplyStep& step);
+  Result<void> Renew(const ApplyStep& step);
   Result<void> TakeBack(size_t index);
   Result<void> TakeBackWrite(const ApplyStep& step, const std::string& backup);
   Result<void> TakeBackMove(const ApplyStep& step);
   Result<void> TakeBackDirectory(const ApplyStep& step);
+  Result<void> TakeBackRenewal(const ApplyStep& step);
+  Result<void> MoveNames(const std::string& from, const std::string& to);
   Result<void> Reset(const std::string& path, const HostAttributes& attributes);
   Result<void> GiveBack(const std::string& backup, const std::string& path);
   // The step's former file can be found by layers; it has its backup, or is still in its place.

@@ -23,6 +23,7 @@ struct ApplyStep {
     kWrite,            // what was staged takes its place
     kOverwrite,        // the same, into the file that is there: it has further names
     kSetAttributes,
+    kRenewDirectory,  // the same under the same name, but another one: known by none
   };
   Kind kind = Kind::kWrite;
   std::string path;

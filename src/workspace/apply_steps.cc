@@ -35,6 +35,7 @@ class StepMaker {
   Result<void> AddWrite(const PathChange& change, bool replaces);
   Result<void> AddRename(const PathChange& change);
   Result<void> AddAttributes(const PathChange& change);
+  Result<void> AddRenewals();
   Result<bool> LinkToKnown(const PathChange& change, ApplyStep& step);
   Result<HostAttributes> After(const PathChange& change);
   // Where what will be at `path` can be staged: the nearest directory above that is there and
@@ -82,6 +83,7 @@ Result<ApplyRecord> StepMaker::Run() {
       if (!made.ok()) return made.error().WithContext(change.path);
     }
   }
+  AGENTFS_TRY(AddRenewals());
   Sort();
   AGENTFS_TRY(NoteDirectories());
   absl::flat_hash_set<NodeId> settled;
@@ -221,6 +223,20 @@ Result<void> StepMaker::AddAttributes(const PathChange& change) {
   return Ok();
 }
 
+// Layers know directories by what they are in the base: one that was there cannot go on with what
+// another had.
+Result<void> StepMaker::AddRenewals() {
+  for (const StandIn& each : plan_.moved) {
+    if (!each.exchanged) continue;
+    ApplyStep step;
+    step.kind = StepKind::kRenewDirectory;
+    step.path = each.path.substr(1);
+    AGENTFS_ASSIGN(step.temp, StagingPath(step.path));
+    record_.steps.push_back(std::move(step));
+  }
+  return Ok();
+}
+
 Result<HostAttributes> StepMaker::After(const PathChange& change) {
   const Attr& attr = change.after.attr;
   HostAttributes after{attr.mode, attr.uid, attr.gid, attr.atime, attr.mtime, {}};
@@ -275,6 +291,7 @@ Result<void> StepMaker::NoteDirectories() {
   for (const ApplyStep& step : record_.steps) {
     directories.insert(DirectoryPart(step.path));
     if (step.kind == StepKind::kMove) directories.insert(DirectoryPart(step.other));
+    if (step.kind == StepKind::kRenewDirectory) directories.insert(step.path);
     if (!step.temp.empty()) directories.insert(DirectoryPart(step.temp));
   }
   for (const std::string& directory : directories) {

@@ -46,14 +46,15 @@ class Comparison {
         readable_(effort == Effort::kExact ? UINT64_MAX : kMostCompared) {}
 
   Result<std::vector<PathChange>> Run(const Touched& touched);
-  std::vector<std::string>& moved() { return moved_; }
+  std::vector<StandIn>& moved() { return moved_; }
 
  private:
   using Names = std::set<std::string, std::less<>>;
   struct Pair {
     NodeRef before, after;  // directories
     std::string path;
-    int64_t since_ms = 0;  // if one stands in the place of the other
+    std::optional<std::string> base_path;  // where the base has the second
+    int64_t since_ms = 0;                  // if one stands in the place of the other
   };
 
   Result<void> NoteWays(FileSystem& fs, NodeRef node, absl::flat_hash_set<NodeId>& noted);
@@ -62,7 +63,11 @@ class Comparison {
   Result<void> NoteFurtherNames(const Touched& touched);
   Result<void> CompareDirectories(const Pair& pair);
   Result<void> CompareName(const Pair& pair, std::string_view name);
-  Result<void> CompareNodes(Found before, Found after, const std::string& path, int64_t since_ms);
+  Result<void> CompareNodes(Found before, Found after, const std::string& path,
+                            std::optional<std::string> base_path, int64_t since_ms);
+  std::optional<std::string> BasePathOf(const Pair& parent, std::string_view name,
+                                        NodeId node) const;
+  void NoteStandIn(const Pair& pair);
   Result<void> AddTree(PathChange::Kind kind, FileSystem& fs, Found found, const std::string& path,
                        int64_t since_ms);
   void NoteBase(PathChange& change) const;
@@ -77,13 +82,14 @@ class Comparison {
   const ChangeScope scope_;
   uint64_t readable_;  // bytes that may still be compared
   absl::flat_hash_map<NodeId, const Touched::Node*> touched_;
+  absl::flat_hash_set<std::string_view> known_paths_;  // in the base, of what was touched
   absl::flat_hash_map<std::pair<NodeId, std::string_view>, int64_t> since_;
   // In each directory the names that lead to something touched.
   absl::flat_hash_map<NodeId, Names> ways_;
   std::vector<NodeRef> held_;  // so that directories are read once
   std::vector<Pair> left_;     // directories to compare
   std::vector<PathChange> changes_;
-  std::vector<std::string> moved_;
+  std::vector<StandIn> moved_;
 };
 
 Result<std::optional<Found>> Find(FileSystem& fs, Node& directory, std::string_view name) {
@@ -141,7 +147,10 @@ Result<std::vector<PathChange>> Comparison::Run(const Touched& touched) {
     if (touched.one_line && name.node) named.insert(name.node);
     parents.insert(name.parent);
   }
-  for (const Touched::Node& item : touched.nodes) touched_.emplace(item.node, &item);
+  for (const Touched::Node& item : touched.nodes) {
+    touched_.emplace(item.node, &item);
+    if (item.has_base) known_paths_.insert(item.base_path);
+  }
   for (FileSystem* fs : {&before_, &after_}) {
     absl::flat_hash_set<NodeId> noted;
     for (const NodeId parent : parents) {
@@ -155,7 +164,7 @@ Result<std::vector<PathChange>> Comparison::Run(const Touched& touched) {
   }
   AGENTFS_TRY(NoteFurtherNames(touched));
   // Iterative, since trees are deeper than stacks.
-  left_.push_back({before_.Root(), after_.Root(), "/"});
+  left_.push_back({before_.Root(), after_.Root(), "/", ""});
   while (!left_.empty()) {
     const Pair pair = std::move(left_.back());
     left_.pop_back();
@@ -204,7 +213,8 @@ Result<void> Comparison::CompareName(const Pair& pair, std::string_view name) {
     const bool same = before->node->id() == after->node->id();
     const bool directories = S_ISDIR(before->attr.mode) && S_ISDIR(after->attr.mode);
     if (same || directories) {
-      return CompareNodes(std::move(*before), std::move(*after), path, since);
+      auto base_path = BasePathOf(pair, name, after->node->id());
+      return CompareNodes(std::move(*before), std::move(*after), path, std::move(base_path), since);
     }
   }
   if (before) {
@@ -216,11 +226,13 @@ Result<void> Comparison::CompareName(const Pair& pair, std::string_view name) {
 }
 
 Result<void> Comparison::CompareNodes(Found before, Found after, const std::string& path,
-                                      int64_t since_ms) {
+                                      std::optional<std::string> base_path, int64_t since_ms) {
   const bool directory = S_ISDIR(after.attr.mode);
   const bool same = before.node->id() == after.node->id();
-  if (directory) left_.push_back({before.node, after.node, path, same ? 0 : since_ms});
-  if (directory && !same) moved_.push_back(path);
+  if (directory) {
+    left_.push_back({before.node, after.node, path, std::move(base_path), same ? 0 : since_ms});
+    if (!same) NoteStandIn(left_.back());
+  }
   if (same && !touched_.contains(after.node->id())) return Ok();
   PathChange change{PathChange::Kind::kModified, path, {}, std::move(before), std::move(after)};
   change.since_ms = since_ms;
@@ -228,6 +240,27 @@ Result<void> Comparison::CompareNodes(Found before, Found after, const std::stri
   AGENTFS_TRY(Describe(change));
   if (change.content || change.mode || change.xattrs) changes_.push_back(std::move(change));
   return Ok();
+}
+
+// What no layer has said anything about, the base has in its directory.
+std::optional<std::string> Comparison::BasePathOf(const Pair& parent, std::string_view name,
+                                                  NodeId node) const {
+  const auto it = touched_.find(node);
+  if (it != touched_.end()) {
+    return it->second->has_base ? std::optional(it->second->base_path) : std::nullopt;
+  }
+  if (!parent.base_path) return std::nullopt;
+  return parent.base_path->empty() ? std::string(name)
+                                   : *parent.base_path + "/" + std::string(name);
+}
+
+void Comparison::NoteStandIn(const Pair& pair) {
+  StandIn& noted = moved_.emplace_back();
+  noted.path = pair.path;
+  noted.base_path = pair.base_path;
+  if (touched_.contains(pair.after->id())) noted.recorded = pair.after->id();
+  const std::string_view in_base = std::string_view(pair.path).substr(1);
+  noted.exchanged = pair.base_path ? *pair.base_path != in_base : known_paths_.contains(in_base);
 }
 
 void Comparison::NoteBase(PathChange& change) const {
@@ -436,7 +469,7 @@ Result<Views> OpenViews(Volume& volume, std::string_view from, std::string_view 
 
 Result<std::vector<PathChange>> FindChanges(Volume& volume, std::string_view from,
                                             std::string_view to, ChangeScope scope, Effort effort,
-                                            std::vector<std::string>* moved) {
+                                            std::vector<StandIn>* moved) {
   AGENTFS_ASSIGN(const Views views, OpenViews(volume, from, to));
   AGENTFS_ASSIGN(const Touched touched, volume.TouchedBetween(from, to));
   Comparison comparison(*views.before, *views.after, scope, effort);

@@ -41,6 +41,15 @@ struct PathChange {
   bool type_changed() const;
 };
 
+// A directory that stands in the place of another.
+struct StandIn {
+  std::string path;
+  std::optional<std::string> base_path;  // where the base has it, of changes against the base
+  NodeId recorded;                       // by which layers know it; null: by none
+  // One of the two was, or is, elsewhere in the tree.
+  bool exchanged = false;
+};
+
 // What of a volume is compared: the workspace, what lies outside of it (kHostPrefix), or both.
 enum class ChangeScope : uint8_t { kWorkspace, kHost, kAll };
 
@@ -58,7 +67,7 @@ Result<std::vector<PathChange>> FindChanges(Volume& volume, std::string_view fro
                                             std::string_view to,
                                             ChangeScope scope = ChangeScope::kWorkspace,
                                             Effort effort = Effort::kExact,
-                                            std::vector<std::string>* moved = nullptr);
+                                            std::vector<StandIn>* moved = nullptr);
 
 bool IsAtOrBelow(std::string_view path, const std::vector<std::string>& directories);
 

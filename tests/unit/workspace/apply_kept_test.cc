@@ -169,6 +169,99 @@ TEST_P(KeptTest, SnapshotsFindADirectoryThatTheBranchHadMadeAndMoved) {
   ExpectClean();
 }
 
+// In the base the two directories stay where they are, and what is in them changes places.
+TEST_P(KeptTest, SnapshotsShowDirectoriesThatChangedPlacesAsTheyDid) {
+  options_.single_file = GetParam();
+  for (const std::string each : {"a", "b"}) {
+    BaseDirectory(each);
+    BaseFile(each + "/same", "of " + each);
+    BaseFile(each + "/only in " + each, each);
+    BaseDirectory(each + "/sub");
+    BaseDirectory(each + "/sub/inner");
+    BaseFile(each + "/sub/inner/deep", "deep of " + each);
+  }
+  OpenOverBase(Backing::kSqlite);
+  Get(Branch()->WriteFile("a/new", "new in a"));
+  Get(Branch()->Chmod("b/sub/inner", 0700));
+  TakeSnapshot("before");
+  const Tree before = DumpView(*Snapshot("before"));
+  Swap(*Branch(), "a", "b");
+  TakeSnapshot("swapped");
+  const Tree swapped = DumpView(*Snapshot("swapped"));
+  for (int round = 0; round < 2; ++round) {
+    SCOPED_TRACE(round);
+    ApplyAll();
+    EXPECT_THAT(Differences(), IsEmpty());
+    for (const bool reopened : {false, true}) {
+      if (reopened) Reopen();
+      EXPECT_EQ(DumpView(*Snapshot("before")), before);
+      EXPECT_EQ(DumpView(*Snapshot("swapped")), swapped);
+      EXPECT_EQ(DumpView(*Branch()), swapped);
+    }
+    if (round == 0) Get(Open().UndoLast());
+    EXPECT_EQ(DumpView(*Snapshot("before")), before);
+    EXPECT_EQ(DumpView(*Snapshot("swapped")), swapped);
+    EXPECT_EQ(DumpView(*Branch()), swapped);
+  }
+  ExpectClean();
+}
+
+// The same of directories that the branch had made; and back again.
+TEST_P(KeptTest, SnapshotsShowDirectoriesOfTheBranchThatChangedPlacesAsTheyDid) {
+  options_.single_file = GetParam();
+  OpenOverBase(Backing::kSqlite);
+  for (const std::string each : {"a", "b"}) {
+    Get(Branch()->MakeDirectory(each));
+    Get(Branch()->MakeDirectory(each + "/sub"));
+    Get(Branch()->WriteFile(each + "/sub/file", "of " + each));
+  }
+  ApplyAll();
+  Get(Branch()->Chmod("a/sub", 0700));
+  std::map<std::string, Tree> shown;
+  for (const std::string name : {"once", "twice", "thrice"}) {
+    Swap(*Branch(), "a", "b");
+    TakeSnapshot(name);
+    shown[name] = DumpView(*Snapshot(name));
+    ApplyAll();
+    EXPECT_THAT(Differences(), IsEmpty());
+    EXPECT_EQ(DumpView(*Branch()), shown[name]);
+    for (const auto& [taken, tree] : shown) EXPECT_EQ(DumpView(*Snapshot(taken)), tree) << taken;
+    Reopen();
+    for (const auto& [taken, tree] : shown) EXPECT_EQ(DumpView(*Snapshot(taken)), tree) << taken;
+  }
+  ExpectClean();
+}
+
+// Another directory has come where it was; and where it is, a file was.
+TEST_P(KeptTest, SnapshotsFindADirectoryThatWasReplacedAndHasReplaced) {
+  options_.single_file = GetParam();
+  BaseDirectory("d");
+  BaseDirectory("d/sub");
+  BaseFile("d/sub/file", "old");
+  BaseFile("d/same", "same");
+  BaseFile("moved", "a file");
+  OpenOverBase(Backing::kSqlite);
+  Get(Branch()->Unlink("moved"));
+  Get(Branch()->Rename("d", "moved"));
+  Get(Branch()->MakeDirectory("d"));
+  Get(Branch()->WriteFile("d/same", "same"));
+  Get(Branch()->WriteFile("d/new", "new"));
+  TakeSnapshot("moved");
+  const Tree shown = DumpView(*Snapshot("moved"));
+  for (int round = 0; round < 2; ++round) {
+    SCOPED_TRACE(round);
+    ApplyAll();
+    EXPECT_THAT(Differences(), IsEmpty());
+    EXPECT_EQ(DumpView(*Snapshot("moved")), shown);
+    Reopen();
+    EXPECT_EQ(DumpView(*Snapshot("moved")), shown);
+    if (round == 0) Get(Open().UndoLast());
+    EXPECT_EQ(DumpView(*Snapshot("moved")), shown);
+    EXPECT_EQ(DumpView(*Branch()), shown);
+  }
+  ExpectClean();
+}
+
 TEST_P(KeptTest, WhatNobodyNeedsIsNotKept) {
   MakeLarge();
   WriteInto("large", 0, "first");

@@ -12,30 +12,19 @@ namespace {
 namespace fs = std::filesystem;
 using testing::IsEmpty;
 
-// What a view shows, by path: type, mode and content.
-Tree DumpView(posix::Subject& view, const std::string& directory = "") {
-  Tree tree;
-  for (const posix::Entry& entry : Get(view.List(directory))) {
-    const std::string path = directory.empty() ? entry.name : directory + "/" + entry.name;
-    const Attr attr = Get(view.Stat(path));
-    std::string& text = tree[path] = std::to_string(attr.mode);
-    if (S_ISREG(attr.mode)) text += " " + Get(view.ReadFile(path));
-    if (S_ISLNK(attr.mode)) text += " " + Get(view.ReadLink(path));
-    if (S_ISDIR(attr.mode)) tree.merge(DumpView(view, path));
-  }
-  return tree;
-}
+constexpr uint32_t kRounds = 8;  // each with a seed of its own
 
 class ApplyRandomTest : public ApplyTest, public testing::WithParamInterface<uint32_t> {
  protected:
   void Change(posix::Subject& subject, uint32_t seed) {
     RandomChanges(subject, seed, RandomChanges::Links::kWithin).Make(40);
   }
-  // Of the base and the branch.
-  void ExpectApplied(const Tree& twin, const Tree& shown) {
+  // Of the base, the branch, and a snapshot that was taken before.
+  void ExpectApplied(const Tree& twin, const Tree& shown, const std::string& snapshot) {
     EXPECT_EQ(Content(Dump(layout_.base)), twin);
     EXPECT_THAT(Differences(), IsEmpty());
     EXPECT_EQ(DumpView(*Branch()), shown);
+    EXPECT_EQ(DumpView(*Snapshot(snapshot)), shown);
   }
 };
 
@@ -45,28 +34,40 @@ TEST_P(ApplyRandomTest, TheBaseIsWhatTheSameChangesMakeOfADirectory) {
   SCOPED_TRACE("seed " + std::to_string(seed));
   const std::string twin = state() + "/twin";
   fs::create_directories(twin);
-  for (uint32_t round = 0; round < 8 && !HasFailure(); ++round) {
+  for (uint32_t round = 0; round < kRounds && !HasFailure(); ++round) {
     SCOPED_TRACE("round " + std::to_string(round));
     const Tree before = Dump(layout_.base);
     Change(*Branch(), seed + round);
     Change(*Get(posix::OpenNativeSubject(twin)), seed + round);
     const Tree wanted = Content(Dump(twin)), shown = DumpView(*Branch());
+    const std::string snapshot = "round-" + std::to_string(round);
+    Get(volume().CreateSnapshot("main", snapshot, "", Durability::kNone));
     ApplyAll();
-    ExpectApplied(wanted, shown);
+    ExpectApplied(wanted, shown, snapshot);
     Get(Open().UndoLast());
     EXPECT_EQ(Dump(layout_.base), before);
     EXPECT_EQ(DumpView(*Branch()), shown);
+    EXPECT_EQ(DumpView(*Snapshot(snapshot)), shown);
     EXPECT_THAT(Conflicts(), IsEmpty());
     ApplyAll();
-    ExpectApplied(wanted, shown);
+    ExpectApplied(wanted, shown, snapshot);
     if (round % 4 == 3) Reopen();
     ExpectClean();
   }
 }
 
-// Those that have found something; the directories of the host, and so the order of what is done,
-// are new each time all the same.
-INSTANTIATE_TEST_SUITE_P(Seeds, ApplyRandomTest, testing::Values(2349881349, 1548389941));
+// Those that have found something, or a hundred others from AGENTFS_TEST_SEED on; the directories
+// of the host, and so the order of what is done, are new each time all the same.
+std::vector<uint32_t> Seeds() {
+  const char* text = std::getenv("AGENTFS_TEST_SEED");
+  if (text == nullptr) return {2349881349, 1548389941, 7919, 23757};
+  std::vector<uint32_t> seeds;
+  const auto first = static_cast<uint32_t>(std::strtoul(text, nullptr, 10));
+  for (uint32_t i = 0; i < 100; ++i) seeds.push_back(first + i * kRounds);
+  return seeds;
+}
+
+INSTANTIATE_TEST_SUITE_P(Random, ApplyRandomTest, testing::ValuesIn(Seeds()));
 
 }  // namespace
 }  // namespace agentfs

@@ -57,6 +57,20 @@ inline Tree Content(Tree tree) {
   return tree;
 }
 
+// What a view shows, by path: type, mode and content.
+inline Tree DumpView(posix::Subject& view, const std::string& directory = "") {
+  Tree tree;
+  for (const posix::Entry& entry : Get(view.List(directory))) {
+    const std::string path = directory.empty() ? entry.name : directory + "/" + entry.name;
+    const Attr attr = Get(view.Stat(path));
+    std::string& text = tree[path] = std::to_string(attr.mode);
+    if (S_ISREG(attr.mode)) text += " " + Get(view.ReadFile(path));
+    if (S_ISLNK(attr.mode)) text += " " + Get(view.ReadLink(path));
+    if (S_ISDIR(attr.mode)) tree.merge(DumpView(view, path));
+  }
+  return tree;
+}
+
 class ApplyTest : public CoreTest {
  protected:
   void SetUp() override {
@@ -87,6 +101,12 @@ class ApplyTest : public CoreTest {
     BaseDirectory("becomes a directory");
     std::filesystem::create_symlink("../dir", base("becomes a directory/link"));
     std::filesystem::create_symlink("dir", base("link to dir"));
+    for (const std::string each : {"first", "second"}) {
+      BaseDirectory(each);
+      BaseDirectory(each + "/inner");
+      BaseFile(each + "/inner/file", "in the " + each);
+      BaseFile(each + "/same", "in both");
+    }
     BaseDirectory("dir to link");
     BaseDirectory("dir to link/inner");
     BaseFile("dir to link/inner/z", "z");
@@ -119,6 +139,13 @@ class ApplyTest : public CoreTest {
     Get(branch->Unlink("link"));
     Get(branch->MakeSymlink("mode", "link"));
     ExchangeLinksAndDirectories(*branch);
+    Swap(*branch, "first", "second");
+  }
+
+  static void Swap(posix::Subject& branch, const std::string& a, const std::string& b) {
+    Get(branch.Rename(a, "aside"));
+    Get(branch.Rename(b, a));
+    Get(branch.Rename("aside", b));
   }
 
   // With content, also below each other.
