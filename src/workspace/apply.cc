@@ -182,7 +182,7 @@ Result<void> Applier::NameMoved(const ApplyPlan& plan, ApplyRecord& record) {
   }
   for (const StandIn& each : plan.moved) {
     const std::string path = each.path.substr(1);
-    record.moved.push_back({0, "", path});
+    if (each.recorded || each.base_path) record.moved.push_back({0, "", path});
     if (!each.base_path || *each.base_path == path) continue;
     if (each.recorded) record.moved.push_back({MoveKey(each.recorded), *each.base_path, path});
     from.push_back(*each.base_path);

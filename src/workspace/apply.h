@@ -46,7 +46,7 @@ struct ApplyPlan {
   Views views;
   std::string ref;  // whose state is applied: the branch, or a snapshot of it
   std::vector<PathChange> changes;
-  std::vector<StandIn> moved;  // directories that stand where the base has others
+  std::vector<StandIn> moved;  // where the branch has others than the base
   std::vector<ApplyConflict> conflicts;
   std::vector<Risk> risks;
   std::map<std::string, std::string> merged;  // by path, what both sides together make of it

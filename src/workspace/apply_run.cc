@@ -127,7 +127,7 @@ Result<void> ApplyRun::SyncBase() {
   for (const ApplyStep& step : record_.steps) {
     directories.insert(ParentOf(step.path));
     if (step.kind == StepKind::kMove) directories.insert(ParentOf(step.other));
-    if (step.kind == StepKind::kRenewDirectory) directories.insert(step.path);
+    if (step.kind == StepKind::kRenew) directories.insert(step.path);
   }
   std::set<dev_t> synced;
   for (const std::string& path : directories) {
@@ -178,7 +178,7 @@ Result<void> ApplyRun::Stage(ApplyRecord record, ApplySource& source) {
 
 Result<void> ApplyRun::StageStep(ApplyStep& step, ApplySource& source) {
   if (step.temp.empty()) return Ok();
-  if (step.kind == StepKind::kRenewDirectory) {
+  if (step.kind == StepKind::kRenew) {
     AGENTFS_ASSIGN(const auto there, base_.Stat(step.path));
     step.inode = there ? there->st_ino : 0;
     return Ok();
@@ -248,7 +248,7 @@ Result<void> ApplyRun::Do(size_t index) {
       return DoWrite(step, BackupOf(index));
     case StepKind::kSetAttributes:
       return base_.SetAttributes(step.path, step.after);
-    case StepKind::kRenewDirectory:
+    case StepKind::kRenew:
       return DoRenew(step);
   }
   return Error(EBADMSG);
@@ -329,10 +329,23 @@ Result<void> ApplyRun::DoMove(const ApplyStep& step) {
 Result<void> ApplyRun::DoRenew(const ApplyStep& step) {
   AGENTFS_ASSIGN(const auto there, Look(base_, step.path));
   if (!there || there->st_ino != step.inode) return Ok();  // done before
-  return Renew(step).ok() ? Ok() : TakeBackRenewal(step);
+  const auto renewed = S_ISDIR(there->st_mode) ? RenewDirectory(step) : RenewFile(step);
+  return renewed.ok() ? Ok() : TakeBackRenewal(step);
 }
 
-Result<void> ApplyRun::Renew(const ApplyStep& step) {
+Result<void> ApplyRun::RenewFile(const ApplyStep& step) {
+  AGENTFS_TRY(UnlessGone(base_.Unlink(step.temp)));
+  AGENTFS_TRY(base_.Copy(step.path, base_, step.temp));
+  AGENTFS_ASSIGN(const auto copied, base_.Stat(step.temp));
+  if (copied && S_ISREG(copied->st_mode)) {
+    AGENTFS_ASSIGN(const Fd file, base_.OpenFile(step.temp, O_RDONLY));
+    AGENTFS_TRY(SyncFd(file.get()));
+  }
+  AGENTFS_TRY(Keep(step, base_, step.path));
+  return base_.Rename(step.temp, base_, step.path, HostTree::Replace::kYes);
+}
+
+Result<void> ApplyRun::RenewDirectory(const ApplyStep& step) {
   AGENTFS_ASSIGN(const HostAttributes attributes, base_.GetAttributes(step.path));
   const Result<void> made = base_.MakeDirectory(step.temp);
   if (!made.ok() && made.code() != EEXIST) return made;
@@ -405,7 +418,7 @@ Result<void> ApplyRun::TakeBack(size_t index) {
       return TakeBackWrite(step, BackupOf(index));
     case StepKind::kSetAttributes:
       return Reset(step.path, step.before);
-    case StepKind::kRenewDirectory:
+    case StepKind::kRenew:
       return TakeBackRenewal(step);
   }
   return Error(EBADMSG);
@@ -472,8 +485,9 @@ Result<void> ApplyRun::TakeBackDirectory(const ApplyStep& step) {
 
 // Half done it leaves names in both; done, it leaves nothing to take back.
 Result<void> ApplyRun::TakeBackRenewal(const ApplyStep& step) {
-  AGENTFS_ASSIGN(const bool begun, Exists(base_, step.temp));
+  AGENTFS_ASSIGN(const auto begun, Look(base_, step.temp));
   if (!begun) return Ok();
+  if (!S_ISDIR(begun->st_mode)) return base_.Unlink(step.temp);
   AGENTFS_ASSIGN(const HostAttributes attributes, base_.GetAttributes(step.path));
   AGENTFS_TRY(MoveNames(step.temp, step.path));
   AGENTFS_TRY(base_.RemoveDirectory(step.temp));

@@ -87,7 +87,8 @@ class ApplyRun {
   Result<void> DoWrite(const ApplyStep& step, const std::string& backup);
   Result<void> DoMove(const ApplyStep& step);
   Result<void> DoRenew(const ApplyStep& step);
-  Result<void> Renew(const ApplyStep& step);
+  Result<void> RenewFile(const ApplyStep& step);
+  Result<void> RenewDirectory(const ApplyStep& step);
   Result<void> TakeBack(size_t index);
   Result<void> TakeBackWrite(const ApplyStep& step, const std::string& backup);
   Result<void> TakeBackMove(const ApplyStep& step);

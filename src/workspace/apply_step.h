@@ -23,7 +23,7 @@ struct ApplyStep {
     kWrite,            // what was staged takes its place
     kOverwrite,        // the same, into the file that is there: it has further names
     kSetAttributes,
-    kRenewDirectory,  // the same under the same name, but another one: known by none
+    kRenew,  // the same under the same name, but another one: known by none
   };
   Kind kind = Kind::kWrite;
   std::string path;
@@ -45,7 +45,7 @@ struct DirectoryTimes {
 
 // What the base has elsewhere afterwards, and layers know by its old path (Volume::BaseMoved).
 struct MovedBase {
-  uint64_t identity = 0;  // 0: a directory that stands where the base has another, and is that now
+  uint64_t identity = 0;  // 0: it stands where the base has another, and is that now
   std::string from, to;
 };
 

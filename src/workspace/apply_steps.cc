@@ -223,14 +223,15 @@ Result<void> StepMaker::AddAttributes(const PathChange& change) {
   return Ok();
 }
 
-// Layers know directories by what they are in the base: one that was there cannot go on with what
-// another had.
+// Layers know files and directories by what they are in the base: one that was there cannot go on
+// as another.
 Result<void> StepMaker::AddRenewals() {
   for (const StandIn& each : plan_.moved) {
     if (!each.exchanged) continue;
     ApplyStep step;
-    step.kind = StepKind::kRenewDirectory;
+    step.kind = StepKind::kRenew;
     step.path = each.path.substr(1);
+    step.replaces = true;
     AGENTFS_ASSIGN(step.temp, StagingPath(step.path));
     record_.steps.push_back(std::move(step));
   }
@@ -291,7 +292,7 @@ Result<void> StepMaker::NoteDirectories() {
   for (const ApplyStep& step : record_.steps) {
     directories.insert(DirectoryPart(step.path));
     if (step.kind == StepKind::kMove) directories.insert(DirectoryPart(step.other));
-    if (step.kind == StepKind::kRenewDirectory) directories.insert(step.path);
+    if (step.kind == StepKind::kRenew) directories.insert(step.path);
     if (!step.temp.empty()) directories.insert(DirectoryPart(step.temp));
   }
   for (const std::string& directory : directories) {

@@ -68,6 +68,7 @@ class Comparison {
   std::optional<std::string> BasePathOf(const Pair& parent, std::string_view name,
                                         NodeId node) const;
   void NoteStandIn(const Pair& pair);
+  void NoteSame(const PathChange& change);
   Result<void> AddTree(PathChange::Kind kind, FileSystem& fs, Found found, const std::string& path,
                        int64_t since_ms);
   void NoteBase(PathChange& change) const;
@@ -263,6 +264,15 @@ void Comparison::NoteStandIn(const Pair& pair) {
   noted.exchanged = pair.base_path ? *pair.base_path != in_base : known_paths_.contains(in_base);
 }
 
+// Of what is no directory, and another one without any difference.
+void Comparison::NoteSame(const PathChange& change) {
+  const NodeId before = change.before.attr.node, after = change.after.attr.node;
+  StandIn same{change.path, std::nullopt, touched_.contains(after) ? after : NodeId(), false};
+  // What has further names is known by those too, in the base.
+  same.exchanged = touched_.contains(before) && change.before.attr.nlink == 1;
+  if (same.recorded || same.exchanged) moved_.push_back(std::move(same));
+}
+
 void Comparison::NoteBase(PathChange& change) const {
   const auto it = touched_.find(change.after.attr.node);
   if (!change.after.node || it == touched_.end() || !it->second->has_base) return;
@@ -408,6 +418,7 @@ Result<void> Comparison::PairPaths() {
     change.since_ms = changes_[it->second].since_ms;
     AGENTFS_TRY(Describe(change));
     dropped[i] = !change.content && !change.mode && !change.xattrs;
+    if (dropped[i]) NoteSame(change);
   }
   Compact(changes_, dropped);
   return Ok();

@@ -41,13 +41,13 @@ struct PathChange {
   bool type_changed() const;
 };
 
-// A directory that stands in the place of another.
+// What stands in the place of another, though that alone is no difference: a directory, or a file
+// or link that is the same.
 struct StandIn {
   std::string path;
-  std::optional<std::string> base_path;  // where the base has it, of changes against the base
+  std::optional<std::string> base_path;  // of a directory: where the base has it, if it does
   NodeId recorded;                       // by which layers know it; null: by none
-  // One of the two was, or is, elsewhere in the tree.
-  bool exchanged = false;
+  bool exchanged = false;                // one of the two was, or is, elsewhere in the tree
 };
 
 // What of a volume is compared: the workspace, what lies outside of it (kHostPrefix), or both.
@@ -60,8 +60,8 @@ ChangeScope ScopeOf(const std::vector<std::string>& paths);
 // path. Files whose bytes, modes and extended attributes are the same do not differ, whatever was
 // done to them; times alone are no difference. Takes time in proportion to what changed, and to the
 // content of files that were written; with Effort::kBounded only to the first, because past some
-// megabytes content that was written is taken to differ. `moved`, if given, gets the directories of
-// `to` that stand in the place of others, whether anything in them differs or not. ENOENT: a ref.
+// megabytes content that was written is taken to differ. `moved`, if given, gets what of
+// `to` stands in the place of another. ENOENT: a ref.
 enum class Effort : uint8_t { kExact, kBounded };
 Result<std::vector<PathChange>> FindChanges(Volume& volume, std::string_view from,
                                             std::string_view to,

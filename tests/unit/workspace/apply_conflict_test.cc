@@ -144,6 +144,23 @@ TEST_F(ApplyTest, ATextThatWasOnlyTouchedIsNoConflict) {
   EXPECT_THAT(Conflicts(), ElementsAre("/b")) << "of what is no text nothing is kept to compare";
 }
 
+// The base loses the one file and keeps the other, which differs in nothing.
+TEST_F(ApplyTest, AFileThatHasReplacedOneThatSaysTheSameIsTheBasesAfterwards) {
+  BaseFile("first", "the same");
+  BaseFile("second", "the same");
+  OpenOverBase(Backing::kSqlite);
+  Get(Branch()->Rename("first", "second"));
+  ApplyAll();
+  EXPECT_FALSE(fs::exists(base("first")));
+  Get(Branch()->Rename("second", "third"));
+  EXPECT_THAT(Conflicts(), IsEmpty());
+  ApplyAll();
+  EXPECT_EQ(ReadBase("third"), "the same");
+  EXPECT_FALSE(fs::exists(base("second")));
+  EXPECT_THAT(Differences(), IsEmpty());
+  ExpectClean();
+}
+
 // `git status` writes what it has learnt of files' times into the index.
 TEST_F(ApplyTest, AGitIndexThatWasOnlyRefreshedIsNoConflict) {
   auto git = [&](const std::string& text) {

@@ -206,6 +206,35 @@ TEST_P(KeptTest, SnapshotsShowDirectoriesThatChangedPlacesAsTheyDid) {
   ExpectClean();
 }
 
+// In one of them the branch has changed it; in the other nothing has to be written.
+TEST_P(KeptTest, SnapshotsShowFilesThatWereTheSameInDirectoriesThatChangedPlaces) {
+  options_.single_file = GetParam();
+  for (const std::string each : {"a", "b"}) {
+    BaseDirectory(each);
+    BaseFile(each + "/content", "in both");
+    BaseFile(each + "/mode", "in both");
+  }
+  OpenOverBase(Backing::kSqlite);
+  Swap(*Branch(), "a", "b");
+  Get(Branch()->WriteFile("a/content", "only here"));
+  Get(Branch()->Chmod("a/mode", 0700));
+  TakeSnapshot("swapped");
+  const Tree shown = DumpView(*Snapshot("swapped"));
+  for (int round = 0; round < 2; ++round) {
+    SCOPED_TRACE(round);
+    ApplyAll();
+    EXPECT_THAT(Differences(), IsEmpty());
+    EXPECT_EQ(DumpView(*Snapshot("swapped")), shown);
+    Reopen();
+    EXPECT_EQ(DumpView(*Snapshot("swapped")), shown);
+    ExpectClean();
+    if (round == 0) Get(Open().UndoLast());
+    EXPECT_EQ(DumpView(*Snapshot("swapped")), shown);
+    EXPECT_EQ(DumpView(*Branch()), shown);
+  }
+  ExpectClean();
+}
+
 // The same of directories that the branch had made; and back again.
 TEST_P(KeptTest, SnapshotsShowDirectoriesOfTheBranchThatChangedPlacesAsTheyDid) {
   options_.single_file = GetParam();

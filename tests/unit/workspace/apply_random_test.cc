@@ -60,7 +60,7 @@ TEST_P(ApplyRandomTest, TheBaseIsWhatTheSameChangesMakeOfADirectory) {
 // of the host, and so the order of what is done, are new each time all the same.
 std::vector<uint32_t> Seeds() {
   const char* text = std::getenv("AGENTFS_TEST_SEED");
-  if (text == nullptr) return {2349881349, 1548389941, 7919, 23757};
+  if (text == nullptr) return {2349881349, 1548389941, 7919, 23757, 3442240791, 1044, 90000056};
   std::vector<uint32_t> seeds;
   const auto first = static_cast<uint32_t>(std::strtoul(text, nullptr, 10));
   for (uint32_t i = 0; i < 100; ++i) seeds.push_back(first + i * kRounds);
