@@ -130,10 +130,12 @@ Dispatcher::Answer Dispatcher::Write(Request& request) {
 Result<void> Dispatcher::SyncIfAsked(Request& request, const fuse_write_in& in) {
   if ((in.flags & O_DSYNC) == 0 || (in.write_flags & FUSE_WRITE_CACHE) != 0) return Ok();
   const bool all = (in.flags & O_SYNC) == O_SYNC;
+  request.exchange.WillWait();
   return all ? request.fs().Sync(request.node()) : request.fs().SyncData(request.node());
 }
 
 Dispatcher::Answer Dispatcher::Sync(Request& request) {
+  request.exchange.WillWait();
   if (direct_ != nullptr) AGENTFS_TRY(direct_->SettleForSync(request.inode));
   const bool data_only =
       (request.Arguments<fuse_fsync_in>().fsync_flags & FUSE_FSYNC_FDATASYNC) != 0;
@@ -143,6 +145,7 @@ Dispatcher::Answer Dispatcher::Sync(Request& request) {
 }
 
 Dispatcher::Answer Dispatcher::SyncAll(Request& request) {
+  request.exchange.WillWait();
   if (direct_ != nullptr) direct_->SettleAll();
   AGENTFS_TRY(request.fs().Sync(request.node()));
   return size_t{0};

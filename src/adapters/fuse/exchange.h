@@ -33,6 +33,9 @@ class Exchange {
   // Where the answer goes: room for what the kernel may ask for (max_write and a page more).
   virtual std::span<char> space() = 0;
 
+  // A disk is about to be waited for: the thread need not stay where the request has come from.
+  virtual void WillWait() {}
+
   // Exactly one of these ends the exchange. `bytes` of space() are the answer.
   virtual void Answer(size_t bytes) = 0;
   virtual void Fail(int code) = 0;  // a positive errno

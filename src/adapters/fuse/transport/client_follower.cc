@@ -2,7 +2,9 @@
 #include "adapters/fuse/transport/client_follower.h"
 
 #include <fcntl.h>
+#include <linux/ioprio.h>
 #include <poll.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -60,6 +62,15 @@ ThreadTimes ReadTimes(const Fd& schedstat) {
 bool SetPolicy(int thread, int policy) {
   const sched_param none{};
   return ::sched_setscheduler(thread, policy, &none) == 0;
+}
+
+// The kernel takes the disk's priority from the policy as long as nobody has set it: what a thread
+// of SCHED_IDLE writes and syncs would come after everybody else's, for seconds.
+void KeepDiskPriority() {
+  const long set = ::syscall(SYS_ioprio_get, IOPRIO_WHO_PROCESS, 0);
+  if (set < 0 || IOPRIO_PRIO_CLASS(set) != IOPRIO_CLASS_NONE) return;
+  ::syscall(SYS_ioprio_set, IOPRIO_WHO_PROCESS, 0,
+            IOPRIO_PRIO_VALUE(IOPRIO_CLASS_BE, IOPRIO_BE_NORM));
 }
 
 cpu_set_t Only(int processor) {
@@ -163,6 +174,7 @@ bool ClientFollower::BeginLocked(Seat& seat, uint32_t client) {
     return false;
   }
   if (!GoToLocked(ProcessorOf(seat.client_state))) return false;
+  KeepDiskPriority();
   if (!SetPolicy(0, SCHED_IDLE)) {
     ::sched_setaffinity(0, sizeof usual_processors_, &usual_processors_);
     return false;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "adapters/fuse/transport/uring_worker.h"
 
-#include <pthread.h>
 #include <sched.h>
 #include <sys/uio.h>
 
@@ -20,15 +19,6 @@ Result<void> MakeRing(unsigned entries, io_uring& ring) {
   const int made = ::io_uring_queue_init(entries, &ring, kRingFlags);
   if (made < 0) return Error(-made, "cannot make an io_uring");
   return Ok();
-}
-
-// A processor that is offline or not ours leaves the thread where it is.
-void GoTo(int processor) {
-  if (processor < 0 || processor >= CPU_SETSIZE) return;
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  CPU_SET(static_cast<size_t>(processor), &set);
-  static_cast<void>(pthread_setaffinity_np(pthread_self(), sizeof(set), &set));
 }
 
 // Of the next submission, for which there always is room: an entry has at most one under way.
@@ -54,7 +44,7 @@ io_uring_sqe& PrepareCommand(io_uring& ring, int device, uint32_t command, uint6
 // Answers where the request was; the worker sends it back when the handler has returned.
 class UringWorker::EntryExchange : public Exchange {
  public:
-  explicit EntryExchange(Entry& entry) : entry_(entry) {
+  EntryExchange(UringWorker& worker, Entry& entry) : worker_(worker), entry_(entry) {
     const UringRequestHeader& sent = entry.header();
     std::memcpy(&header_, sent.in_out, sizeof(header_));
     const std::span<char> payload = entry.payload();
@@ -68,6 +58,7 @@ class UringWorker::EntryExchange : public Exchange {
 
   std::span<const char> Payload(size_t) const override { return payload_; }
   std::span<char> space() override { return entry_.payload(); }
+  void WillWait() override { worker_.Roam(); }
   void Answer(size_t bytes) override { End(0, bytes); }
   void Fail(int code) override { End(code, 0); }
   // The kernel sends nothing here that has no answer; if it did, this would end it.
@@ -91,6 +82,7 @@ class UringWorker::EntryExchange : public Exchange {
     header.state.payload_size = static_cast<uint32_t>(bytes);
   }
 
+  UringWorker& worker_;
   Entry& entry_;
   std::span<const char> payload_;
   bool answered_ = false;
@@ -129,8 +121,26 @@ io_uring_sqe& UringWorker::Prepare(Entry& entry, uint32_t command) {
   return sqe;
 }
 
+// A processor that is offline or not ours leaves the thread where it is.
+void UringWorker::Settle() {
+  roams_ = false;
+  if (place_.processor < 0 || place_.processor >= CPU_SETSIZE) return;
+  cpu_set_t only;
+  CPU_ZERO(&only);
+  CPU_SET(static_cast<size_t>(place_.processor), &only);
+  static_cast<void>(::sched_setaffinity(0, sizeof only, &only));
+}
+
+// Where the disk's interrupts come, waking takes half as long: that is where the scheduler brings a
+// thread that waits for a disk, and the client whom the answer wakes from there (decision 21).
+void UringWorker::Roam() {
+  roams_ = ::sched_setaffinity(0, sizeof usual_processors_, &usual_processors_) == 0;
+}
+
 Result<void> UringWorker::Register() {
-  GoTo(place_.processor);
+  // If it cannot be told there is none, and the thread stays settled.
+  static_cast<void>(::sched_getaffinity(0, sizeof usual_processors_, &usual_processors_));
+  Settle();
   AGENTFS_TRY(MakeRing(static_cast<unsigned>(entries_.size()), ring_));
   has_ring_ = true;
   for (const auto& entry : entries_) {
@@ -152,7 +162,7 @@ Result<void> UringWorker::Register() {
 }
 
 void UringWorker::HandleOne(Handler& handler, Entry& entry) {
-  EntryExchange exchange(entry);
+  EntryExchange exchange(*this, entry);
   handler.Handle(exchange);
   if (!exchange.answered()) exchange.Fail(EIO);
   requests_.store(requests() + 1, std::memory_order_relaxed);
@@ -195,6 +205,10 @@ void UringWorker::Serve(Handler& handler, const WorkerThreads& threads, ClientFo
         threads.stopping() ? ::io_uring_submit(&ring_) : ::io_uring_submit_and_wait(&ring_, 1);
     if (done < 0 && done != -EINTR && done != -EAGAIN && done != -EBUSY) break;
     HandleCompleted(handler, follower);
+    if (roams_) {  // nobody waits for the way back
+      static_cast<void>(::io_uring_submit(&ring_));
+      Settle();
+    }
     if (threads.stopping() && ::io_uring_sq_ready(&ring_) == 0) break;
   }
   if (follower != nullptr) follower->Ended(seat_);

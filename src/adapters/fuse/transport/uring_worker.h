@@ -4,6 +4,7 @@
 #pragma once
 
 #include <liburing.h>
+#include <sched.h>
 
 #include <atomic>
 #include <cstdint>
@@ -57,6 +58,9 @@ class UringWorker {
 
   UringWorker(int device, UringPlace place) : device_(device), place_(std::move(place)) {}
   io_uring_sqe& Prepare(Entry& entry, uint32_t command);
+  // The thread goes to its processor, and on from there wherever it may.
+  void Settle();
+  void Roam();
   void HandleOne(Handler& handler, Entry& entry);
   void HandleFollowing(Handler& handler, Entry& entry, ClientFollower& follower);
   void HandleCompleted(Handler& handler, ClientFollower* follower);
@@ -67,6 +71,8 @@ class UringWorker {
   size_t live_ = 0;  // entries that the kernel or we use
   io_uring ring_{};
   bool has_ring_ = false;
+  cpu_set_t usual_processors_{};  // where the thread may run when it is not settled
+  bool roams_ = false;
   ClientFollower::Seat seat_;
   std::atomic<bool> registered_ = false;
   std::atomic<uint64_t> requests_ = 0;

@@ -2,8 +2,11 @@
 #include "adapters/fuse/transport/client_follower.h"
 
 #include <gtest/gtest.h>
+#include <linux/ioprio.h>
 #include <sched.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <filesystem>
@@ -105,6 +108,20 @@ TEST_P(ClientFollowerTest, ALoneClientIsFollowedUntilItIsQuiet) {
   AskUntilFollowed();
   while (SomeThreadIsIdle()) std::this_thread::yield();
   AskUntilFollowed();  // and again
+}
+
+TEST_P(ClientFollowerTest, TheThreadsDiskPriorityDoesNotFallWithItsPolicy) {
+  AskUntilFollowed();
+  int kept = 0;
+  for (const auto& task : std::filesystem::directory_iterator("/proc/self/task")) {
+    const int thread = std::stoi(task.path().filename());
+    const bool idle = ::sched_getscheduler(thread) == SCHED_IDLE;
+    const long priority = ::syscall(SYS_ioprio_get, IOPRIO_WHO_PROCESS, thread);
+    const bool usual = IOPRIO_PRIO_CLASS(priority) == IOPRIO_CLASS_BE;
+    EXPECT_TRUE(usual || !idle);
+    if (usual) ++kept;
+  }
+  EXPECT_GT(kept, 0);
 }
 
 TEST_P(ClientFollowerTest, WhoComesWhileTheOneThreadIsHeldUpIsServed) {

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <memory>
 #include <random>
 #include <set>
@@ -113,6 +114,46 @@ TEST_P(TransportTest, EightClientsEachSeeTheirOwn) {
   }
   for (std::thread& client : clients) client.join();
   EXPECT_EQ(served_->transport().statistics().rejected, 0u);
+}
+
+int UsableProcessors() {
+  cpu_set_t mine;
+  return ::sched_getaffinity(0, sizeof mine, &mine) == 0 ? CPU_COUNT(&mine) : 0;
+}
+
+// Says of each request for attributes that a disk will be waited for.
+class WaitingHandler : public MemoryHandler {
+ public:
+  void Handle(Exchange& exchange) noexcept override {
+    if (exchange.header().opcode == FUSE_GETATTR) {
+      before_ = UsableProcessors();
+      exchange.WillWait();
+      waiting_ = UsableProcessors();
+    }
+    MemoryHandler::Handle(exchange);
+  }
+  int before() const { return before_; }
+  int waiting() const { return waiting_; }
+
+ private:
+  std::atomic<int> before_ = 0, waiting_ = 0;
+};
+
+TEST_P(TransportTest, WhoWaitsForADiskMayRunAnywhereUntilTheAnswer) {
+  const int all = UsableProcessors();
+  if (all < 2) GTEST_SKIP() << "there is only one processor";
+  auto made = std::make_unique<WaitingHandler>();
+  const WaitingHandler& handler = *made;
+  handler_ = std::move(made);
+  ServedOptions options;
+  options.transport.following = Following::kNever;
+  Serve(options);
+  for (int round = 0; round < 50; ++round) {
+    struct stat st;
+    ASSERT_EQ(::stat(served_->root().c_str(), &st), 0);
+    EXPECT_EQ(handler.before(), GetParam() == Way::kUring ? 1 : all);
+    EXPECT_EQ(handler.waiting(), all);
+  }
 }
 
 TEST_P(TransportTest, BlockedRequestsStallNobody) {
