@@ -56,9 +56,15 @@ void Directory::BuildOrder() {
 void Directory::SetBaseListing(std::vector<BaseEntry> names, const Timestamp& mtime) {
   base_names_.clear();
   base_names_.reserve(names.size());
-  for (BaseEntry& name : names) {
-    const uint64_t cursor = NameCursor(name.name);
-    base_names_.push_back({std::move(name), cursor});
+  {
+    absl::MutexLock lock(&noted_mu_);
+    for (BaseEntry& name : names) {
+      const uint64_t cursor = NameCursor(name.name);
+      const auto noted = noted_.find(cursor);
+      base_names_.push_back(
+          {std::move(name), cursor, noted == noted_.end() ? NodeId() : noted->second});
+    }
+    noted_ = {};
   }
   std::sort(base_names_.begin(), base_names_.end(), [](const auto& a, const auto& b) {
     return std::tie(a.cursor, a.name) < std::tie(b.cursor, b.name);
@@ -71,6 +77,14 @@ void Directory::DropBaseListing() {
   base_names_.clear();
   base_names_.shrink_to_fit();
   base_listed_ = false;
+  absl::MutexLock lock(&noted_mu_);
+  noted_ = {};
+}
+
+void Directory::NoteBaseNode(std::string_view name, NodeId node) {
+  if (base_listed_) return;  // a listing asks
+  absl::MutexLock lock(&noted_mu_);
+  noted_.insert_or_assign(NameCursor(name), node);
 }
 
 std::vector<Directory::Item> Directory::ListAfter(uint64_t cursor, size_t limit) {

@@ -11,7 +11,10 @@
 #include <string_view>
 #include <vector>
 
+#include "absl/base/thread_annotations.h"
 #include "absl/container/btree_set.h"
+#include "absl/container/flat_hash_map.h"
+#include "absl/synchronization/mutex.h"
 #include "agentfs/base_fs.h"
 #include "agentfs/filesystem.h"
 #include "agentfs/ids.h"
@@ -23,7 +26,7 @@ namespace agentfs {
 // everything. Never 0; below 2^63.
 uint64_t NameCursor(std::string_view name);
 
-// Guarded by its node's mutex.
+// Guarded by its node's mutex, which NoteBaseNode needs only shared.
 class Directory {
  public:
   Directory() = default;
@@ -55,6 +58,8 @@ class Directory {
   bool HasBaseListing(const Timestamp& mtime) const { return base_listed_ && base_mtime_ == mtime; }
   bool has_base_listing() const { return base_listed_; }
   void DropBaseListing();
+  // What the base has at a name, for the next listing: it was asked.
+  void NoteBaseNode(std::string_view name, NodeId node) ABSL_LOCKS_EXCLUDED(noted_mu_);
 
   size_t size() const { return entries_.size(); }
   auto begin() const { return entries_.begin(); }
@@ -86,6 +91,8 @@ class Directory {
   std::unique_ptr<absl::btree_set<Placed, ByPosition>> ordered_;
   std::vector<BaseName> base_names_;  // by cursor, then name
   bool base_listed_ = false;
+  absl::Mutex noted_mu_;
+  absl::flat_hash_map<uint64_t, NodeId> noted_ ABSL_GUARDED_BY(noted_mu_);  // by cursor
   Timestamp base_mtime_;
 };
 

@@ -130,6 +130,7 @@ Result<Found> View::Lookup(const Caller& caller, Node& parent_node, std::string_
       AGENTFS_ASSIGN(child, NodeOf(parent, name, found));
       keep = found.entry != nullptr && !found.entry->node;
       many = found.entry != nullptr && parent.directory()->size() > kManyNames;
+      if (found.entry == nullptr) parent.directory()->NoteBaseNode(name, child->id());
       base = std::move(found.base);
     }
   }

@@ -88,6 +88,23 @@ TEST_F(MessagesTest, FilesThatWereReadAreListedAgain) {
   EXPECT_EQ(messages.find("GETATTR"), std::string::npos) << messages;
 }
 
+// What was looked up is left out of the listing's attributes: the kernel still has it.
+TEST_F(MessagesTest, FilesThatWereLookedUpAreKnownAfterAListing) {
+  std::filesystem::create_directory(base("d"));
+  for (const char* name : {"d/1", "d/2", "d/3"}) WriteHostFile(base(name), "x");
+  volume_options_.watch_base = true;
+  Start(Base::kYes);
+  WarmUp();
+  Run("stat d/1 d/2 d/3; ls d");
+  struct stat s {};
+  EXPECT_EQ(Messages([&] {
+              for (const char* name : {"d/1", "d/2", "d/3"}) {
+                EXPECT_EQ(::stat(path(name).c_str(), &s), 0);
+              }
+            }),
+            "");
+}
+
 TEST_F(MessagesTest, OpeningAndReadingAnUnknownFile) {
   Start();
   WarmUp();

@@ -88,9 +88,9 @@ Dispatcher::Answer Dispatcher::ReadDirectoryPlus(Request& request) {
         const bool fits = writer.AddPlus(
             entry.name, tree->InodeNumber(entry.node), entry.type, entry.cursor, [&] {
               if (IsDirect(*tree, entry.node)) return NoEntry();
+              if (inodes_.IsTold(*tree, entry.node, request.inode.id, changes)) return NoEntry();
               Inode& inode = inodes_.Learn(tree, found.node);
-              inode.parent.store(request.inode.id, std::memory_order_relaxed);
-              return ToEntry(inode, found.attr, ValidEntry(request.inode, entry.name, changes));
+              return Tell(request.inode, entry.name, inode, found.attr, changes);
             });
         return fits ? Visit::kContinue : Visit::kStop;
       });

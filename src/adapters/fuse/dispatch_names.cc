@@ -59,13 +59,20 @@ void Dispatcher::Refresh(Inode& inode, Attr* attr) {
   if (auto now = inode.fs().GetAttr(*inode.node); now.ok()) *attr = *now;
 }
 
+fuse_entry_out Dispatcher::Tell(const Inode& directory, std::string_view name, Inode& inode,
+                                const Attr& attr, uint64_t changes) {
+  inode.parent.store(directory.id, std::memory_order_relaxed);
+  const uint64_t valid = ValidEntry(directory, name, changes);
+  inode.told.store(valid == 0 ? 0 : changes + 1, std::memory_order_relaxed);
+  return ToEntry(inode, attr, valid);
+}
+
 Dispatcher::Answer Dispatcher::GiveEntry(Request& request, std::string_view name, Found found,
                                          uint64_t changes) {
   Inode& inode = inodes_.Learn(request.inode.tree, std::move(found.node));
-  inode.parent.store(request.inode.id, std::memory_order_relaxed);
   Refresh(inode, &found.attr);
   if (request.inode.tree->foreign_changes() != changes) inode.changed_elsewhere = true;
-  return Give(request, ToEntry(inode, found.attr, ValidEntry(request.inode, name, changes)));
+  return Give(request, Tell(request.inode, name, inode, found.attr, changes));
 }
 
 // The root of another tree, at a name that is looked up anew each time.

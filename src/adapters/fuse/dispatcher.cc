@@ -84,6 +84,14 @@ void NoteAnswering() {}
 #endif
 }  // namespace
 
+namespace {
+// Whether the kernel takes the attributes of what it asked about for old afterwards: their times.
+bool MakesOld(uint32_t opcode) {
+  return opcode != FUSE_LOOKUP && opcode != FUSE_GETATTR && opcode != kOpStatx &&
+         opcode != FUSE_GETXATTR;
+}
+}  // namespace
+
 void Dispatcher::Handle(Exchange& exchange) noexcept {
   NoteReceived();
   Count(exchange.header().opcode);
@@ -105,6 +113,7 @@ void Dispatcher::Run(Exchange& exchange) {
   if (function == nullptr) return exchange.Fail(ENOSYS);
   Inode* inode = inodes_.Get(opcode == FUSE_DESTROY ? kRootId : exchange.header().nodeid);
   if (inode == nullptr) return exchange.Fail(ESTALE);
+  if (MakesOld(opcode)) inode->told.store(0, std::memory_order_relaxed);
   Request request{exchange, *inode};
   Answer answer = Error(EIO);
   try {

@@ -106,6 +106,10 @@ class Dispatcher final : public Handler {
   void ForgetInode(uint64_t id, uint64_t count);
 
   Answer LookupVirtual(Request&, std::string_view name);
+  // What the kernel is told of an inode found at a name, which it may forget when it has the
+  // answer.
+  fuse_entry_out Tell(const Inode& directory, std::string_view name, Inode& inode, const Attr& attr,
+                      uint64_t changes);
   Answer GiveEntry(Request&, std::string_view name, Found found, uint64_t changes);
   Answer GiveRoot(Request&, const std::shared_ptr<Tree>& tree);
   Answer GiveCreated(Request&, std::string_view name, Found found, uint64_t changes,

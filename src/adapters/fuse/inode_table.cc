@@ -141,6 +141,16 @@ uint64_t InodeTable::ParentOf(const Tree& tree, NodeId node) const {
   return it == shard.inodes.end() ? 0 : it->second->parent.load(std::memory_order_relaxed);
 }
 
+bool InodeTable::IsTold(const Tree& tree, NodeId node, uint64_t parent, uint64_t changes) const {
+  const Key key{&tree, node};
+  const Shard& shard = shards_[ShardOf(key)];
+  absl::ReaderMutexLock lock(&shard.mu);
+  const auto it = shard.inodes.find(key);
+  return it != shard.inodes.end() &&
+         it->second->told.load(std::memory_order_relaxed) == changes + 1 &&
+         it->second->parent.load(std::memory_order_relaxed) == parent;
+}
+
 std::vector<uint64_t> InodeTable::AllIds() const {
   std::vector<uint64_t> ids;
   for (const Shard& shard : shards_) {

@@ -32,6 +32,9 @@ struct Inode {
   uint64_t lookups = 0;  // guarded by the table's shard
   // The directory that it was last found in, if any; it may be forgotten.
   std::atomic<uint64_t> parent{0};
+  // The kernel has its name in `parent` and its attributes, told when the tree had changed so often
+  // elsewhere (and one time more); 0: not, or what it asked since has made them old.
+  std::atomic<uint64_t> told{0};
   // It is open through passthrough (DirectFiles): what the filesystem says of it must be settled
   // first.
   std::atomic<bool> direct{false};
@@ -66,6 +69,9 @@ class InodeTable {
   uint64_t FindChanged(const Tree& tree, NodeId node) const;
   // The id of the directory that it was last found in; 0: none is known.
   uint64_t ParentOf(const Tree& tree, NodeId node) const;
+  // Whether the kernel was told of it in this directory (Inode::told), and nothing has changed
+  // since.
+  bool IsTold(const Tree& tree, NodeId node, uint64_t parent, uint64_t changes) const;
   // In no order.
   std::vector<uint64_t> AllIds() const;
   size_t size() const { return size_.load(std::memory_order_relaxed); }

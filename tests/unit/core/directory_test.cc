@@ -84,6 +84,21 @@ TEST(DirectoryTest, WhiteoutsHideTheBase) {
   EXPECT_EQ(names, (std::vector<std::string>{"mine", "there"}));
 }
 
+TEST(DirectoryTest, AListingHasTheNodesThatWereNotedBefore) {
+  Directory directory;
+  directory.NoteBaseNode("known", NodeId(7));
+  directory.NoteBaseNode("gone", NodeId(8));
+  directory.SetBaseListing({{"known", 0}, {"other", 0}}, {});
+  for (const Directory::Item& item : directory.ListAfter(0, 10)) {
+    EXPECT_EQ(item.base_entry->node, item.base_entry->name == "known" ? NodeId(7) : NodeId());
+  }
+  directory.DropBaseListing();
+  directory.NoteBaseNode("known", NodeId(9));
+  directory.DropBaseListing();
+  directory.SetBaseListing({{"known", 0}}, {});
+  EXPECT_FALSE(directory.ListAfter(0, 10).at(0).base_entry->node);
+}
+
 // What stays is seen exactly once, whatever comes and goes meanwhile.
 TEST(DirectoryTest, CursorsSurviveChanges) {
   std::mt19937 random(4);

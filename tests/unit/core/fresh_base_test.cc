@@ -61,6 +61,11 @@ class FreshBaseTest : public CoreTest {
   NodeRef Walk(const std::string& name) {
     return Get(fs_->Lookup(caller_, *fs_->Root(), name)).node;
   }
+  // It stays in memory, as with a kernel that knows it.
+  void LookUp(Node& directory, const std::string& name) {
+    const Found found = Get(fs_->Lookup(caller_, directory, name));
+    nodes_[found.attr.node.value] = found.node;
+  }
   // By name; what was listed stays in memory, as with a kernel that knows it.
   std::map<std::string, Attr> List(Node& directory) {
     std::map<std::string, Attr> listed;
@@ -113,6 +118,37 @@ TEST_F(FreshBaseTest, AWatchedBaseThatHasNotChangedIsNotAskedAgain) {
               ExpectAsInBase("d/f7", Get(fs_->GetAttr(*file)));
             }),
             0);
+}
+
+TEST_F(FreshBaseTest, WhatWasLookedUpIsNotAskedForByTheNextListing) {
+  BaseDirectory("d");
+  for (int i = 0; i < 50; ++i) BaseFile("d/f" + std::to_string(i), "x");
+  Begin();
+  NodeRef directory = Walk("d");
+  for (int i = 0; i < 40; ++i) LookUp(*directory, "f" + std::to_string(i));
+  // The directory itself, and the ten names.
+  EXPECT_EQ(AskedBy([&] {
+              const auto listed = List(*directory);
+              EXPECT_EQ(listed.size(), 50u);
+              for (const auto& [name, attr] : listed) ExpectAsInBase("d/" + name, attr);
+            }),
+            1 + 10);
+}
+
+TEST_F(FreshBaseTest, WhatWasLookedUpAndHasChangedSinceIsListedAsItIs) {
+  BaseDirectory("d");
+  BaseFile("d/same", "x");
+  BaseFile("d/replaced", "x");
+  BaseFile("d/removed", "x");
+  Begin();
+  NodeRef directory = Walk("d");
+  for (const char* name : {"same", "replaced", "removed"}) LookUp(*directory, name);
+  BaseFile("d/new", "another");
+  ASSERT_EQ(::rename(base("d/new").c_str(), base("d/replaced").c_str()), 0);
+  ASSERT_EQ(::unlink(base("d/removed").c_str()), 0);
+  const auto listed = List(*directory);
+  EXPECT_EQ(listed.size(), 2u);
+  for (const auto& [name, attr] : listed) ExpectAsInBase("d/" + name, attr);
 }
 
 TEST_F(FreshBaseTest, AnUnwatchedBaseIsAskedEachTime) {

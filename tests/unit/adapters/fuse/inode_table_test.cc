@@ -55,6 +55,20 @@ TEST_F(InodeTableTest, ANodeHasOneIdUntilItIsForgottenAsOftenAsItWasTold) {
   EXPECT_EQ(table_.size(), 0u);
 }
 
+TEST_F(InodeTableTest, WhatTheKernelWasToldHoldsInOneDirectoryUntilSomethingChanges) {
+  const NodeRef node = Child(tree_, "control");
+  EXPECT_FALSE(table_.IsTold(*tree_, node->id(), kRootId, 0));
+  Inode& inode = table_.Learn(tree_, node);
+  inode.parent = kRootId;
+  EXPECT_FALSE(table_.IsTold(*tree_, node->id(), kRootId, 0));
+  inode.told = 5 + 1;
+  EXPECT_TRUE(table_.IsTold(*tree_, node->id(), kRootId, 5));
+  EXPECT_FALSE(table_.IsTold(*tree_, node->id(), kRootId, 6));
+  EXPECT_FALSE(table_.IsTold(*tree_, node->id(), kRootId + 1, 5));
+  table_.Forget(inode.id, 1);
+  EXPECT_FALSE(table_.IsTold(*tree_, node->id(), kRootId, 5));
+}
+
 TEST_F(InodeTableTest, AnIdThatIsUsedAgainHasAnotherGeneration) {
   const NodeRef node = Child(tree_, "control");
   const Inode& first = table_.Learn(tree_, node);
