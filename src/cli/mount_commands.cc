@@ -20,6 +20,7 @@
 #include "cli/server/mount_record.h"
 #include "cli/server/start.h"
 #include "sys/fd.h"
+#include "sys/first_open.h"
 #include "sys/mount_query.h"
 #include "sys/mount_table.h"
 
@@ -119,6 +120,7 @@ Result<int> RunMount(Context& context, const MountCommand& command) {
     AwaitLeaving(client);
     return mounted.error();
   }
+  OpenFirst(point);
   const std::string what = mounted->contains("snapshot")
                                ? "snapshot " + (*mounted)["snapshot"].get<std::string>()
                                : "branch " + (*mounted)["branch"].get<std::string>();

@@ -11,6 +11,8 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "sys/first_open.h"
+
 namespace agentfs {
 namespace {
 
@@ -164,6 +166,7 @@ int RunInner(const InnerOptions& options) {
   ::close(options.error);
   ::close(options.program);
   CloseAtExec(options.channel);
+  OpenFirst(options.fallback);
   EnterDirectory(options);
   return Inner(options, std::move(*signals)).Run();
 }

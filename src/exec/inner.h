@@ -19,7 +19,7 @@ struct InnerOptions {
   int error = -1;    // what becomes stderr
   SignalState signals;
   std::string directory;  // where the command starts, if it is there
-  std::string fallback;   // where it starts else
+  std::string fallback;   // where it starts else: the workspace
   std::vector<std::string> command;
 
   // As arguments of the program, kInnerCommand first, and back.
