@@ -105,6 +105,16 @@ TEST_F(MessagesTest, FilesThatWereLookedUpAreKnownAfterAListing) {
             "");
 }
 
+// Where the directory itself is, is looked up each time.
+TEST_F(MessagesTest, WhatIsFixedInTheControlDirectoryIsAskedForOnce) {
+  Start();
+  WarmUp();
+  struct stat s {};
+  const auto look = [&] { EXPECT_EQ(::stat(path(".agentfs/control").c_str(), &s), 0); };
+  look();
+  EXPECT_EQ(Messages(look), "LOOKUP 1");
+}
+
 TEST_F(MessagesTest, OpeningAndReadingAnUnknownFile) {
   Start();
   WarmUp();

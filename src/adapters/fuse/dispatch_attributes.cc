@@ -35,6 +35,9 @@ AttrChange ToChange(const fuse_setattr_in& in) {
 
 // What the kernel writes itself it must ask for each time: a store to a mapping tells nobody.
 uint64_t Dispatcher::ValidAttr(const Inode& inode, uint64_t changes) {
+  if (inode.tree->kind() == Tree::Kind::kVirtual) {
+    return static_cast<VirtualTree&>(inode.fs()).HasFixedAttributes(*inode.node) ? kForever : 0;
+  }
   return inode.direct.load(std::memory_order_acquire) ? 0 : Valid(*inode.tree, changes);
 }
 

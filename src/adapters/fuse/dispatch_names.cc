@@ -80,10 +80,15 @@ Dispatcher::Answer Dispatcher::GiveRoot(Request& request, const std::shared_ptr<
   const uint64_t changes = tree->foreign_changes();
   NodeRef root = tree->Root();
   AGENTFS_ASSIGN(const Attr attr, tree->fs().GetAttr(*root));
-  Inode& inode = inodes_.Learn(tree, std::move(root));
+  return GiveOf(request, tree, {std::move(root), attr}, changes, 0);
+}
+
+Dispatcher::Answer Dispatcher::GiveOf(Request& request, const std::shared_ptr<Tree>& tree,
+                                      Found found, uint64_t changes, uint64_t entry_valid) {
+  Inode& inode = inodes_.Learn(tree, std::move(found.node));
   inode.parent.store(request.inode.id, std::memory_order_relaxed);
-  fuse_entry_out entry = ToEntry(inode, attr, Valid(*tree, changes));
-  entry.entry_valid = 0;
+  fuse_entry_out entry = ToEntry(inode, found.attr, ValidAttr(inode, changes));
+  entry.entry_valid = entry_valid;
   return Give(request, entry);
 }
 
@@ -118,7 +123,8 @@ Dispatcher::Answer Dispatcher::LookupVirtual(Request& request, std::string_view 
     return GiveRoot(request, tree);
   }
   AGENTFS_ASSIGN(Found found, virtual_tree.Lookup(CallerOf(request), request.node(), name));
-  return GiveEntry(request, name, std::move(found), 0);
+  const uint64_t valid = virtual_tree.HasFixedName(*found.node) ? kForever : 0;
+  return GiveOf(request, request.inode.tree, std::move(found), 0, valid);
 }
 
 // ---- making

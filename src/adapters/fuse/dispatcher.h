@@ -112,6 +112,9 @@ class Dispatcher final : public Handler {
                       uint64_t changes);
   Answer GiveEntry(Request&, std::string_view name, Found found, uint64_t changes);
   Answer GiveRoot(Request&, const std::shared_ptr<Tree>& tree);
+  // A node of any tree, whose name the kernel may keep for `entry_valid` seconds.
+  Answer GiveOf(Request&, const std::shared_ptr<Tree>& tree, Found found, uint64_t changes,
+                uint64_t entry_valid);
   Answer GiveCreated(Request&, std::string_view name, Found found, uint64_t changes,
                      uint32_t flags);
   bool WritesPastCache(uint32_t flags) const;

@@ -6,7 +6,6 @@
 namespace agentfs::fuse {
 namespace {
 
-constexpr uint64_t kForever = uint64_t{1} << 30;
 constexpr uint64_t kSoon = 1;
 
 // The same for a name at every mount: inode numbers survive it.

@@ -31,6 +31,9 @@ class TreeObserver {
 using BranchOpened =
     std::function<std::shared_ptr<void>(const std::string& name, std::shared_ptr<FileSystem> view)>;
 
+// In seconds, of what the kernel may keep until it is told otherwise.
+inline constexpr uint64_t kForever = uint64_t{1} << 30;
+
 // Where the control directory of a view is.
 inline constexpr std::string_view kControlName = ".agentfs";
 
@@ -40,7 +43,7 @@ class Tree final : public ChangeObserver {
   enum class Kind : uint8_t {
     kBranch,    // with a control directory; the inode numbers are the nodes' own
     kSnapshot,  // inside another tree: inode numbers that differ from those of the branches
-    kVirtual,   // nothing of it is cached, since it changes without telling
+    kVirtual,   // of it only what is fixed is cached, since the rest changes without telling
   };
   // Changes with `origin` are the session's own, which the kernel knows about. The companion goes
   // with the tree. `root` is a directory of the filesystem; null: its own root.

@@ -45,6 +45,14 @@ bool VirtualTree::IsControlFile(const Node& node) const {
   return static_cast<const VirtualNode&>(node).what == What::kControlFile;
 }
 
+bool VirtualTree::HasFixedName(const Node& node) const {
+  return static_cast<const VirtualNode&>(node).prefix.empty();
+}
+
+bool VirtualTree::HasFixedAttributes(const Node& node) const {
+  return !HasRefs(static_cast<const VirtualNode&>(node).what);
+}
+
 Attr VirtualTree::AttrOf(const VirtualNode& node) const {
   const bool file = node.what == What::kControlFile;
   Attr attr;

@@ -43,6 +43,10 @@ class VirtualTree final : public FileSystem {
   // The branch or snapshot that `name` in `directory` is, if it is one.
   std::optional<Ref> RefAt(Node& directory, std::string_view name);
   bool IsControlFile(const Node& node) const;
+  // Always at its name, like the directories of the root.
+  bool HasFixedName(const Node& node) const;
+  // Unlike a directory of refs.
+  bool HasFixedAttributes(const Node& node) const;
 
   NodeRef Root() override;
   Result<Found> Lookup(const Caller&, Node& parent, std::string_view name) override;
