@@ -69,22 +69,27 @@ Mutation* Journal::Append(Mutation::Kind kind, TableId table, std::string_view k
   return slot;
 }
 
+void Journal::Change::MarkDirty() {
+  if (whose_ == ChangeOf::kUser) journal_.NoteUserChange();
+  journal_.MarkDirty();
+}
+
 Mutation* Journal::Change::Put(TableId table, std::string_view key, std::string_view value,
                                Buffer blob) {
   Mutation* slot = journal_.Append(Mutation::Kind::kPut, table, key, value, std::move(blob));
-  journal_.MarkDirty();
+  MarkDirty();
   return slot;
 }
 
 void Journal::Change::Delete(TableId table, std::string_view key) {
   journal_.Append(Mutation::Kind::kDelete, table, key, {}, {});
-  journal_.MarkDirty();
+  MarkDirty();
 }
 
 Mutation* Journal::Change::PutPinned(ViewNode& node, TableId table, std::string_view key,
                                      std::string_view value) {
   Mutation* slot = journal_.Append(Mutation::Kind::kPut, table, key, value, {}, &node);
-  journal_.MarkDirty();
+  MarkDirty();
   return slot;
 }
 
@@ -93,6 +98,7 @@ void Journal::Change::ObjectWritten(std::shared_ptr<BlobObject> object, Pages pa
   Pending& batch = *journal_.current_;
   auto& objects = pages == Pages::kMapped ? batch.mapped : batch.overwritten;
   if (objects.empty() || objects.back() != object) objects.push_back(std::move(object));
+  if (whose_ == ChangeOf::kUser) journal_.NoteUserChange();
 }
 
 void Journal::Change::Record(OpEvent&& event) {
@@ -103,7 +109,7 @@ void Journal::Change::Record(OpEvent&& event) {
     journal_.current_->batch.bytes += bytes;
   }
   journal_.pending_bytes_.fetch_add(bytes, std::memory_order_relaxed);
-  journal_.MarkDirty();
+  MarkDirty();
 }
 
 void Journal::Change::AfterCommit(std::function<void()> work) {
@@ -111,7 +117,7 @@ void Journal::Change::AfterCommit(std::function<void()> work) {
     absl::MutexLock lock(&journal_.append_mu_);
     journal_.current_->after_commit.push_back(std::move(work));
   }
-  journal_.MarkDirty();
+  MarkDirty();
 }
 
 void Journal::Change::AfterSync(std::function<void()> work) {
@@ -124,11 +130,13 @@ void Journal::Change::AfterSync(std::function<void()> work) {
 
 void Journal::Exclusive::Put(TableId table, std::string_view key, std::string_view value) {
   journal_.Append(Mutation::Kind::kPut, table, key, value, {});
+  journal_.NoteUserChange();
   journal_.MarkDirty();
 }
 
 void Journal::Exclusive::Delete(TableId table, std::string_view key) {
   journal_.Append(Mutation::Kind::kDelete, table, key, {}, {});
+  journal_.NoteUserChange();
   journal_.MarkDirty();
 }
 
@@ -174,6 +182,11 @@ Result<void> Journal::AwaitBatch(uint64_t batch, Durability durability) {
 
 Result<void> Journal::Flush(Durability durability) {
   return AwaitBatch(AppendedBatch(), durability);
+}
+
+Result<void> Journal::SyncChanges() {
+  const uint64_t batch = ChangedBatch();
+  return IsSynced(batch) ? Ok() : AwaitBatch(batch, Durability::kSynced);
 }
 
 Result<void> Journal::WaitCommitted(uint64_t batch) {

@@ -28,6 +28,9 @@ namespace agentfs {
 // Whether a change can be let in while the store cannot be written: one that frees space can.
 enum class Growth : uint8_t { kGrows, kFrees };
 
+// Whose a change is: somebody's, who may wait for it, or the volume's own, whom nobody waits for.
+enum class ChangeOf : uint8_t { kUser, kVolume };
+
 // What was written to an object: pages that the batch maps, or such as older rows map already.
 enum class Pages : uint8_t { kMapped, kOverwritten };
 
@@ -60,7 +63,9 @@ class Journal {
   // committed together. Short; never waits for a lock of a node or for a disk.
   class ABSL_SCOPED_LOCKABLE Change {
    public:
-    explicit Change(Journal& journal) ABSL_SHARED_LOCK_FUNCTION(journal.gate_) : journal_(journal) {
+    explicit Change(Journal& journal, ChangeOf whose = ChangeOf::kUser)
+        ABSL_SHARED_LOCK_FUNCTION(journal.gate_)
+        : journal_(journal), whose_(whose) {
       journal_.gate_.ReaderLock();
     }
     ~Change() ABSL_UNLOCK_FUNCTION() { journal_.gate_.ReaderUnlock(); }
@@ -89,7 +94,10 @@ class Journal {
     void AfterSync(std::function<void()> work);
 
    private:
+    void MarkDirty();
+
     Journal& journal_;
+    const ChangeOf whose_;
   };
 
   // Shuts out every Change for as long as it lives: snapshots and restores swap layers under it.
@@ -113,6 +121,8 @@ class Journal {
   // Commits everything appended before the call. On error everything stays pending and is tried
   // again.
   Result<void> Flush(Durability durability);
+  // The same, synced, of what users have changed.
+  Result<void> SyncChanges();
   // Waits until batch `batch` is committed (unsynced will do).
   Result<void> WaitCommitted(uint64_t batch);
   // Flushes with kSynced and stops the committer. Idempotent.
@@ -125,6 +135,8 @@ class Journal {
     const uint64_t current = sequence_.load();
     return dirty ? current : current - 1;
   }
+  // The last one that a user's change went into.
+  uint64_t ChangedBatch() const { return changed_.load(); }
   // Makes the committer cut a batch soon, though nothing was appended: a hook has something to add.
   void Wake() { MarkDirty(); }
   bool IsCommitted(uint64_t batch) const {
@@ -167,6 +179,7 @@ class Journal {
   // Null: there was no memory to cut a batch.
   void Failed(std::unique_ptr<Pending> pending, Error error);
   Result<void> AwaitBatch(uint64_t batch, Durability durability);
+  void NoteUserChange() { changed_.store(sequence_.load(std::memory_order_relaxed)); }
   // The gate is held, shared or exclusive.
   Mutation* Append(Mutation::Kind kind, TableId table, std::string_view key, std::string_view value,
                    Buffer blob, ViewNode* pin = nullptr);
@@ -182,6 +195,7 @@ class Journal {
   // The batch being filled. Replaced under gate_; appended to under append_mu_.
   std::unique_ptr<Pending> current_ ABSL_GUARDED_BY(append_mu_);
   std::atomic<uint64_t> sequence_{1};
+  std::atomic<uint64_t> changed_{0};
   std::atomic<uint64_t> committed_{0};
   std::atomic<uint64_t> synced_{0};  // set under mu_
   std::atomic<uint64_t> pending_bytes_{0};

@@ -76,7 +76,7 @@ Result<void> Reaper::Reap(const Orphan& orphan) {
   AGENTFS_ASSIGN(auto objects, ObjectsOf(store, content, orphan.layer));
   AGENTFS_ASSIGN(const int64_t mapped, MappedBytes(store, spans.keys, objects));
 
-  Journal::Change change(*volume_.journal);
+  Journal::Change change(*volume_.journal, ChangeOf::kVolume);
   for (auto& key : data.keys) change.Delete(tables::kData, std::move(key));
   for (auto& key : spans.keys) change.Delete(tables::kSpans, std::move(key));
   for (auto& key : xattrs.keys) change.Delete(tables::kXattrs, std::move(key));

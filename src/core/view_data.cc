@@ -202,7 +202,7 @@ void View::SettleHostWriters() {
 Result<void> View::Sync(Node&) {
   // No operation is held: a restore need not wait for the disk.
   if (nodes_.read_only()) return Ok();
-  return nodes_.journal().Flush(Durability::kSynced);
+  return nodes_.journal().SyncChanges();
 }
 
 // What was overwritten in place, or appended to a file that is marked as growing, needs no row: its
@@ -221,7 +221,7 @@ Result<void> View::SyncData(Node& base_node) {
     }
   }
   if (object != nullptr) return object->Sync();
-  const uint64_t batch = journal.AppendedBatch();
+  const uint64_t batch = journal.ChangedBatch();
   AGENTFS_TRY(Sync(node));
   Operation operation(*this);
   absl::MutexLock lock(&node.mu);

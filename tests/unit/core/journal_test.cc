@@ -227,6 +227,25 @@ TEST_F(JournalTest, ASyncedFlushIsASyncedCommit) {
   EXPECT_EQ(Value("b"), 2);
 }
 
+TEST_F(JournalTest, ASyncOfChangesDoesNotWaitForTheVolumesOwn) {
+  Put("user", 1);
+  ASSERT_TRUE(journal_->SyncChanges().ok());
+  EXPECT_EQ(Value("user"), 1);
+  store_->Hold(true);
+  {
+    Journal::Change change(*journal_, ChangeOf::kVolume);
+    change.Put(tables::kMeta, NameKey("own"), EncodeInt(2));
+  }
+  EXPECT_TRUE(journal_->SyncChanges().ok());  // it would wait for ever
+  EXPECT_EQ(Value("own"), -1);
+  store_->Hold(false);
+  Put("user", 3);
+  ASSERT_TRUE(journal_->SyncChanges().ok());
+  EXPECT_EQ(Value("user"), 3);
+  EXPECT_EQ(Value("own"), 2);
+  EXPECT_EQ(store_->seen().back().durability, Durability::kSynced);
+}
+
 TEST_F(JournalTest, ObjectsAreSyncedBeforeTheRowsThatNameThem) {
   auto object = std::make_shared<CountingObject>();
   const auto write = [&] {
