@@ -4,10 +4,14 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/time/clock.h"
+
 namespace agentfs::fuse {
 namespace {
 
-constexpr int kMaxAttempts = 50;
+// A second: the thread with the answer that tells of an inode may wait for a processor.
+constexpr int kMaxAttempts = 1000;
+constexpr absl::Duration kBetweenAttempts = absl::Milliseconds(1);
 constexpr absl::Duration kSendPatience = absl::Seconds(1);
 
 }  // namespace
@@ -31,8 +35,9 @@ void Invalidator::Cease() {
   inodes_ = nullptr;
   direct_ = nullptr;
   queue_.clear();
-  sent_ = added_;
-  mu_.AwaitWithTimeout(absl::Condition(&idle_), kSendPatience);
+  again_.clear();
+  const auto idle = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) { return sending_ == 0; };
+  mu_.AwaitWithTimeout(absl::Condition(&idle), kSendPatience);
 }
 
 void Invalidator::Stop() {
@@ -45,8 +50,8 @@ void Invalidator::Add(Item item) {
   if (stopping_) return;
   // One "everything" says all that is queued behind it too.
   if (!queue_.empty() && queue_.back().kind == Item::Kind::kAll) return;
+  item.number = ++added_;
   queue_.push_back(std::move(item));
-  ++added_;
 }
 
 uint64_t Invalidator::Find(const Tree& tree, NodeId node) {
@@ -114,42 +119,63 @@ void Invalidator::All() { Add({Item::Kind::kAll}); }
 void Invalidator::Flush() {
   absl::MutexLock lock(&mu_);
   const uint64_t wanted = added_;
-  const auto done = [this, wanted]()
-                        ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) { return stopping_ || sent_ >= wanted; };
+  const auto done = [this, wanted]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+    return stopping_ || AllSentLocked(wanted);
+  };
   mu_.Await(absl::Condition(&done));
 }
 
+// None up to `number` is left, wherever.
+bool Invalidator::AllSentLocked(uint64_t number) const {
+  if (sending_ != 0 && sending_ <= number) return false;
+  if (!queue_.empty() && queue_.front().number <= number) return false;
+  return std::none_of(again_.begin(), again_.end(),
+                      [&](const Item& item) { return item.number <= number; });
+}
+
 void Invalidator::Work() {
-  while (true) {
-    Item item;
-    {
-      absl::MutexLock lock(&mu_);
-      const absl::Duration patience =
-          again_.empty() ? absl::InfiniteDuration() : absl::Milliseconds(1);
-      mu_.AwaitWithTimeout(absl::Condition(this, &Invalidator::HasWork), patience);
-      if (stopping_) return;
-      std::deque<Item>& from = queue_.empty() ? again_ : queue_;
-      item = std::move(from.front());
-      from.pop_front();
-      idle_ = false;
-    }
-    const bool again = !Send(item) && WorthAnotherAttempt(item) && !IsTriedAgain(item);
-    if (again) again_.push_back(std::move(item));
+  while (std::optional<Item> item = Next()) {
+    const bool sent = Send(*item);
     absl::MutexLock lock(&mu_);
-    idle_ = true;
-    if (!again) ++sent_;
+    sending_ = 0;
+    if (!sent) TryAgainLocked(std::move(*item));
   }
+}
+
+std::optional<Invalidator::Item> Invalidator::Next() {
+  absl::MutexLock lock(&mu_);
+  std::deque<Item>* ready = nullptr;
+  while (!stopping_ && (ready = ReadyLocked()) == nullptr) {
+    const absl::Duration patience =
+        again_.empty() ? absl::InfiniteDuration() : again_.front().due - absl::Now();
+    mu_.AwaitWithTimeout(absl::Condition(this, &Invalidator::HasWork), patience);
+  }
+  if (stopping_) return std::nullopt;
+  std::optional<Item> item = std::move(ready->front());
+  ready->pop_front();
+  sending_ = item->number;
+  return item;
+}
+
+std::deque<Invalidator::Item>* Invalidator::ReadyLocked() {
+  if (!again_.empty() && again_.front().due <= absl::Now()) return &again_;
+  return queue_.empty() ? nullptr : &queue_;
+}
+
+void Invalidator::TryAgainLocked(Item item) {
+  if (!WorthAnotherAttemptLocked(item) || IsTriedAgainLocked(item)) return;
+  item.due = absl::Now() + kBetweenAttempts;
+  again_.push_back(std::move(item));
 }
 
 // An answer that was made before the change may still be on its way to the kernel, who would keep
 // what it says: until it knows the inode, or has forgotten it, it is told again.
-bool Invalidator::WorthAnotherAttempt(Item& item) {
-  absl::MutexLock lock(&mu_);
+bool Invalidator::WorthAnotherAttemptLocked(Item& item) {
   return inodes_ != nullptr && inodes_->Get(item.id) != nullptr && ++item.attempts < kMaxAttempts;
 }
 
-// What is told of an inode again says all that was to be told of it.
-bool Invalidator::IsTriedAgain(const Item& item) {
+// What is told of an inode again says all that was to be told of it; the older number stays.
+bool Invalidator::IsTriedAgainLocked(const Item& item) {
   const auto same = std::find_if(again_.begin(), again_.end(), [&](const Item& each) {
     return each.kind == item.kind && each.id == item.id;
   });
@@ -178,13 +204,13 @@ bool Invalidator::Send(const Item& item) {
       (void)notifier_->InvalidateEntry(item.id, item.name, Notifier::Entry::kExpire).ok();
       return true;
     case Item::Kind::kAll:
-      SendAll();
+      SendAll(item.number);
       return true;
   }
   return true;
 }
 
-void Invalidator::SendAll() {
+void Invalidator::SendAll(uint64_t number) {
   std::vector<uint64_t> ids;
   {
     absl::MutexLock lock(&mu_);
@@ -197,7 +223,14 @@ void Invalidator::SendAll() {
       (void)notifier_->InvalidateEntry(directory, name, Notifier::Entry::kExpire).ok();
     }
   }
-  for (const uint64_t id : ids) (void)notifier_->InvalidateInode(id, 0, 0).ok();
+  std::vector<Item> unknown;
+  for (const uint64_t id : ids) {
+    Item item{Item::Kind::kData, id};
+    item.number = number;
+    if (!Send(item)) unknown.push_back(std::move(item));
+  }
+  absl::MutexLock lock(&mu_);
+  for (Item& item : unknown) TryAgainLocked(std::move(item));
 }
 
 }  // namespace agentfs::fuse

@@ -6,12 +6,14 @@
 
 #include <cstdint>
 #include <deque>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <thread>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
 #include "adapters/fuse/direct_files.h"
 #include "adapters/fuse/inode_table.h"
 #include "adapters/fuse/known_names.h"
@@ -47,7 +49,9 @@ class Invalidator final : public TreeObserver {
   // The kernel's id of a file whose content, or a directory whose listing, it is to ask for again.
   void Data(uint64_t id) { Add({Item::Kind::kData, id}); }
   void All();
-  // Returns when what was queued so far has been sent, or will not be.
+  // Returns when each notification that was queued so far has been sent, or is given up: the kernel
+  // has forgotten the inode, or was told of it for a second and still does not know it, or nothing
+  // is sent any more (Cease).
   void Flush() ABSL_LOCKS_EXCLUDED(mu_);
 
  private:
@@ -57,7 +61,9 @@ class Invalidator final : public TreeObserver {
     uint64_t id = 0;        // the kernel's
     std::string name = {};  // of the entry in it
     uint64_t child = 0;     // that is removed
+    uint64_t number = 0;    // in the order in which they were queued
     int attempts = 0;
+    absl::Time due = {};  // not to be tried again before
   };
   void AddNode(const Tree& tree, NodeId node, Item::Kind kind);
   void AddContent(const Tree& tree, NodeId node) ABSL_LOCKS_EXCLUDED(mu_);
@@ -67,12 +73,17 @@ class Invalidator final : public TreeObserver {
   uint64_t Find(const Tree& tree, NodeId node) ABSL_LOCKS_EXCLUDED(mu_);  // 0: not known
   void Add(Item item) ABSL_LOCKS_EXCLUDED(mu_);
   void Work() ABSL_LOCKS_EXCLUDED(mu_);
+  // Nullopt: nothing is to be sent any more.
+  std::optional<Item> Next() ABSL_LOCKS_EXCLUDED(mu_);
+  std::deque<Item>* ReadyLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);  // null: nothing is
+  void TryAgainLocked(Item item) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   // False: the kernel does not know the inode, although it was told of it.
   bool Send(const Item& item);
-  void SendAll();
-  bool WorthAnotherAttempt(Item& item) ABSL_LOCKS_EXCLUDED(mu_);
-  bool IsTriedAgain(const Item& item);
+  void SendAll(uint64_t number) ABSL_LOCKS_EXCLUDED(mu_);
+  bool WorthAnotherAttemptLocked(Item& item) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  bool IsTriedAgainLocked(const Item& item) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   bool HasWork() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) { return stopping_ || !queue_.empty(); }
+  bool AllSentLocked(uint64_t number) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
   absl::Mutex mu_;
   InodeTable* inodes_ ABSL_GUARDED_BY(mu_) = nullptr;  // null: nothing is known, nothing to do
@@ -80,11 +91,10 @@ class Invalidator final : public TreeObserver {
   KnownNames* names_ = nullptr;                        // the same
   DirectFiles* direct_ ABSL_GUARDED_BY(mu_) = nullptr;
   std::deque<Item> queue_ ABSL_GUARDED_BY(mu_);
-  std::deque<Item> again_;  // the thread's own: to be sent once more
-  uint64_t added_ ABSL_GUARDED_BY(mu_) = 0;
-  uint64_t sent_ ABSL_GUARDED_BY(mu_) = 0;
+  std::deque<Item> again_ ABSL_GUARDED_BY(mu_);  // to be sent once more; the first is due first
+  uint64_t added_ ABSL_GUARDED_BY(mu_) = 0;      // the last number
+  uint64_t sending_ ABSL_GUARDED_BY(mu_) = 0;    // the number under way; 0: none
   bool stopping_ ABSL_GUARDED_BY(mu_) = false;
-  bool idle_ ABSL_GUARDED_BY(mu_) = true;  // nothing is being sent
   std::thread thread_;
 };
 

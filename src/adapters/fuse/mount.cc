@@ -114,7 +114,7 @@ class MountImpl final : public Mount {
   std::unique_ptr<DirectFiles> direct_;     // null: no passthrough
   const std::unique_ptr<OpenFiles> opens_;  // null: nobody wants to know of opens
   Dispatcher dispatcher_;
-  Notifier notifier_;
+  DeviceNotifier notifier_;
   std::unique_ptr<Transport> transport_;
 };
 

@@ -47,7 +47,7 @@ Result<void> Send(int device, int code, std::initializer_list<iovec> body) {
 
 }  // namespace
 
-Result<bool> Notifier::InvalidateInode(uint64_t node, int64_t offset, int64_t length) const {
+Result<bool> DeviceNotifier::InvalidateInode(uint64_t node, int64_t offset, int64_t length) const {
   fuse_notify_inval_inode_out out{};
   out.ino = node;
   out.off = offset;
@@ -55,7 +55,8 @@ Result<bool> Notifier::InvalidateInode(uint64_t node, int64_t offset, int64_t le
   return Tell(device_, FUSE_NOTIFY_INVAL_INODE, {Part(&out, sizeof(out))});
 }
 
-Result<void> Notifier::InvalidateEntry(uint64_t parent, std::string_view name, Entry how) const {
+Result<void> DeviceNotifier::InvalidateEntry(uint64_t parent, std::string_view name,
+                                             Entry how) const {
   fuse_notify_inval_entry_out out{};
   out.parent = parent;
   out.namelen = static_cast<uint32_t>(name.size());
@@ -66,7 +67,7 @@ Result<void> Notifier::InvalidateEntry(uint64_t parent, std::string_view name, E
               {Part(&out, sizeof(out)), Part(name.data(), name.size()), Part("", 1)});
 }
 
-Result<void> Notifier::Deleted(uint64_t parent, uint64_t child, std::string_view name) const {
+Result<void> DeviceNotifier::Deleted(uint64_t parent, uint64_t child, std::string_view name) const {
   fuse_notify_delete_out out{};
   out.parent = parent;
   out.child = child;
@@ -81,7 +82,7 @@ Result<void> Notifier::Deleted(uint64_t parent, uint64_t child, std::string_view
   return sent;
 }
 
-Result<void> Notifier::InvalidateAllEntries() const {
+Result<void> DeviceNotifier::InvalidateAllEntries() const {
   if (!capabilities_.CanExpireAll()) {
     return Error(ENOSYS, "this kernel cannot drop all entries at once", "use Linux 6.16 or later");
   }

@@ -28,7 +28,8 @@ class NotifierTest : public testing::TestWithParam<Way> {
     auto served = ServedMount::Start(handler_, options);
     ASSERT_TRUE(served.ok()) << served.error().message();
     served_ = std::move(served).value();
-    notifier_ = std::make_unique<Notifier>(served_->point().device(), served_->capabilities());
+    notifier_ =
+        std::make_unique<DeviceNotifier>(served_->point().device(), served_->capabilities());
   }
 
   int64_t SizeOf(const std::string& name) {
@@ -106,7 +107,9 @@ TEST_P(NotifierTest, AllEntriesAreLookedUpAgainAfterANewEpoch) {
 }
 
 TEST_P(NotifierTest, WhatTheKernelDoesNotKnowIsNoError) {
-  EXPECT_TRUE(notifier_->InvalidateInode(12345, 0, 0).ok());
+  const auto unknown = notifier_->InvalidateInode(12345, 0, 0);
+  ASSERT_TRUE(unknown.ok());
+  EXPECT_FALSE(*unknown);
   EXPECT_TRUE(notifier_->InvalidateEntry(FUSE_ROOT_ID, "none", Notifier::Entry::kDrop).ok());
   EXPECT_TRUE(notifier_->InvalidateEntry(12345, "none", Notifier::Entry::kExpire).ok());
   EXPECT_TRUE(notifier_->Deleted(FUSE_ROOT_ID, 12345, "none").ok());
