@@ -114,9 +114,15 @@ struct HostContent {
   // recorded.
   OpKind kind = OpKind::kWrite;
   uint64_t bytes = 0;
-  // Asked when nothing else can happen to the view: false if it was restored meanwhile, and has
-  // nothing to do with the file any more.
+  // Asked when nothing else can happen to the node, nor a restore to the view: false if something
+  // has, which the file is behind. Its observers have been told by then.
   std::function<bool()> wanted;
+};
+// A file that was taken, and is to follow the node.
+struct HostFile {
+  int file = -1;
+  uint64_t size = 0;     // when it was taken
+  bool written = false;  // since then; by others, too, if it is the node's content itself
 };
 // Somebody with such files.
 class HostWriter {
@@ -214,6 +220,11 @@ class FileSystem {
   // Makes what the file has the node's content. ECANCELED: it is not wanted any more.
   virtual Result<void> TakeContent(const Caller& /*caller*/, Node& /*node*/,
                                    const HostContent& /*content*/) {
+    return Error(EOPNOTSUPP);
+  }
+  // The reverse: what others have made of the node becomes what the file has. False, and nothing is
+  // done, if the file was written by its own writers since it was taken.
+  virtual Result<bool> GiveContent(Node& /*node*/, const HostFile& /*to*/) {
     return Error(EOPNOTSUPP);
   }
   virtual void AddHostWriter(std::weak_ptr<HostWriter> /*writer*/) {}

@@ -14,6 +14,8 @@
 namespace agentfs {
 namespace {
 
+constexpr uint64_t kGivenPiece = uint64_t{1} << 20;
+
 // The pages of a host file that have data.
 Result<std::vector<std::pair<uint64_t, uint64_t>>> DataPages(int file, uint64_t size) {
   std::vector<std::pair<uint64_t, uint64_t>> pages;
@@ -127,6 +129,45 @@ Result<void> FileIo::TakeLocked(const Caller& caller, ViewNode& node, const Host
     RecordAttached(change, node);
     return Ok();
   }
+}
+
+// What is the same already is not written: holes stay holes.
+Result<void> FileIo::GiveRangeLocked(ViewNode& node, int file, uint64_t offset, uint64_t length) {
+  std::vector<char> wanted(std::min(length, kGivenPiece)), found(wanted.size());
+  for (const uint64_t end = offset + length; offset < end; offset += wanted.size()) {
+    wanted.resize(std::min<uint64_t>(wanted.size(), end - offset));
+    AGENTFS_TRY(ReadFullyLocked(node, offset, wanted));
+    AGENTFS_ASSIGN(const size_t got, ReadAt(file, offset, found));
+    const bool same =
+        got >= wanted.size() && std::equal(wanted.begin(), wanted.end(), found.begin());
+    if (!same) AGENTFS_TRY(WriteAt(file, offset, wanted));
+  }
+  return Ok();
+}
+
+// Pages that are the file's own are left to it: who writes it may do so now.
+Result<bool> FileIo::GiveLocked(ViewNode& node, const HostFile& to) {
+  AGENTFS_ASSIGN(const struct stat st, StatFd(to.file));
+  const uint64_t size = SizeLocked(node), found = static_cast<uint64_t>(st.st_size);
+  const bool shared =
+      node.kind == ContentKind::kObject && node.NeedContent().host_file == st.st_ino;
+  // Of a file that both write, only what was appended to it is known to nobody.
+  const bool written = shared ? found > size && found != to.size : to.written;
+  if (written) return false;
+  if (size > kMaxHostContent) return Error(EFBIG);
+  if (found != size && ::ftruncate(to.file, static_cast<off_t>(size)) != 0) return ErrnoError();
+  if (size == 0) return true;
+  if (node.kind != ContentKind::kObject) {
+    AGENTFS_TRY(GiveRangeLocked(node, to.file, 0, size));
+    return true;
+  }
+  const ObjectId own = shared ? node.content()->object : ObjectId();
+  AGENTFS_ASSIGN(const std::vector<Piece> pieces, PiecesLocked(node, 0, size));
+  for (const Piece& piece : pieces) {
+    if (piece.source == Piece::Source::kObject && piece.object == own) continue;
+    AGENTFS_TRY(GiveRangeLocked(node, to.file, piece.offset, piece.length));
+  }
+  return true;
 }
 
 }  // namespace agentfs

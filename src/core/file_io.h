@@ -39,6 +39,7 @@ class FileIo {
                               uint64_t offset, uint64_t length);
   Result<uint64_t> SeekLocked(ViewNode& node, uint64_t offset, SeekTarget target);
   Result<void> TakeLocked(const Caller& caller, ViewNode& node, const HostContent& from);
+  Result<bool> GiveLocked(ViewNode& node, const HostFile& to);
   // A sync of the file's data has brought its rows, and all batches up to `batch`, to the disk.
   void SyncedLocked(ViewNode& node, uint64_t batch);
   // What a crash has left of a file that was growing: as much as its object has. The mark goes.
@@ -148,6 +149,7 @@ class FileIo {
                            uint64_t to);
 
   // ---- file_host.cc
+  Result<void> GiveRangeLocked(ViewNode& node, int file, uint64_t offset, uint64_t length);
   using PageRange = std::pair<uint64_t, uint64_t>;  // first and last
   Result<void> TakeSmallLocked(const Caller& caller, ViewNode& node, const HostContent& from,
                                uint64_t size);

@@ -77,6 +77,7 @@ class View final : public FileSystem {
   Result<int> NewHostFile() override;
   void DropHostFile(int file) override { nodes_.volume().blobs->DropFile(file); }
   Result<void> TakeContent(const Caller&, Node& node, const HostContent& content) override;
+  Result<bool> GiveContent(Node& node, const HostFile& to) override;
   void AddHostWriter(std::weak_ptr<HostWriter> writer) override ABSL_LOCKS_EXCLUDED(writers_mu_);
   // Before the branch is sealed.
   void SettleHostWriters() ABSL_LOCKS_EXCLUDED(writers_mu_);

@@ -169,7 +169,6 @@ Result<int> View::NewHostFile() {
 
 Result<void> View::TakeContent(const Caller& caller, Node& base_node, const HostContent& content) {
   Operation operation(*this);
-  if (content.wanted && !content.wanted()) return Error(ECANCELED);
   AGENTFS_TRY(Admit(Growth::kGrows));
   ViewNode& node = AsViewNode(base_node);
   Note note(*this, content.kind, caller, node);
@@ -177,9 +176,18 @@ Result<void> View::TakeContent(const Caller& caller, Node& base_node, const Host
   Anchor anchor(*this, node);
   AGENTFS_ASSIGN(NodeLock lock, NodeLock::Take(nodes_, node, LockMode::kExclusive));
   AGENTFS_TRY(CheckRegular(node));
+  if (content.wanted && !content.wanted()) return Error(ECANCELED);
   AGENTFS_TRY(io_.TakeLocked(caller, node, content));
   NotifyNode(ChangeEvent::Kind::kContent, caller, node);
   return Ok();
+}
+
+Result<bool> View::GiveContent(Node& base_node, const HostFile& to) {
+  Operation operation(*this);
+  ViewNode& node = AsViewNode(base_node);
+  AGENTFS_ASSIGN(NodeLock lock, NodeLock::Take(nodes_, node, LockMode::kExclusive));
+  AGENTFS_TRY(CheckRegular(node));
+  return io_.GiveLocked(node, to);
 }
 
 void View::AddHostWriter(std::weak_ptr<HostWriter> writer) {

@@ -124,6 +124,9 @@ class ForwardingFs : public FileSystem {
   Result<void> TakeContent(const Caller& caller, Node& node, const HostContent& content) override {
     return inner_->TakeContent(caller, node, content);
   }
+  Result<bool> GiveContent(Node& node, const HostFile& to) override {
+    return inner_->GiveContent(node, to);
+  }
   void AddHostWriter(std::weak_ptr<HostWriter> writer) override {
     inner_->AddHostWriter(std::move(writer));
   }

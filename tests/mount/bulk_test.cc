@@ -5,6 +5,7 @@
 
 #include <cstring>
 
+#include "agentfs/files.h"
 #include "agentfs/op_log.h"
 #include "mount_test.h"
 
@@ -135,6 +136,73 @@ TEST_F(BulkTest, WhatIsOpenHasNothingToDoWithWhatIsRestored) {
   ASSERT_EQ(::pwrite(open.fd(), "NOW", 3, 0), 3);
   EXPECT_EQ(Read("f"), "then");
   EXPECT_EQ(FromSnapshot("two/f"), "now");
+}
+
+// Of what the kernel passes through it asks us nothing.
+TEST_F(BulkTest, WhatOthersWriteIsSeenByWhoHasItOpen) {
+  StartBulk();
+  const auto view = volume().OpenBranch("main").value();
+  const Files library(view);
+  for (const size_t size : {size_t{5000}, size_t{300'000}, size_t{3'000'000}}) {
+    SCOPED_TRACE(size);
+    const File file(path("f"), O_RDWR | O_CREAT | O_TRUNC);
+    ASSERT_TRUE(file.WriteAll(std::string(size, 'a')));
+    const File reader(path("f"), O_RDONLY);
+    void* at = ::mmap(nullptr, size, PROT_READ, MAP_SHARED, reader.fd(), 0);
+    ASSERT_NE(at, MAP_FAILED);
+    const auto* bytes = static_cast<const volatile char*>(at);
+    EXPECT_EQ(bytes[size - 1], 'a');
+    struct stat s {};
+    ASSERT_EQ(::fstat(file.fd(), &s), 0);  // settles it
+    for (const char c : {'b', 'c'}) {
+      ASSERT_TRUE(library.WriteBytes("/f", std::string(size, c)).ok());
+      rig().mount().FlushInvalidations();
+      EXPECT_TRUE(reader.ReadAll() == std::string(size, c)) << reader.ReadAll()[0];
+      EXPECT_EQ(bytes[size - 1], c);
+    }
+    ASSERT_TRUE(library.WriteBytes("/f", "short").ok());
+    rig().mount().FlushInvalidations();
+    EXPECT_EQ(reader.ReadAll(), "short");
+    AttrChange longer;
+    longer.size = size;
+    const Found found = view->Lookup(Caller(), *view->Root(), "f").value();
+    ASSERT_TRUE(view->SetAttr(Caller(), *found.node, longer).ok());
+    rig().mount().FlushInvalidations();
+    EXPECT_TRUE(reader.ReadAll() == "short" + std::string(size - 5, '\0'));
+    ::munmap(at, size);
+  }
+}
+
+TEST_F(BulkTest, WhatOthersWriteStaysWhenTheFileIsClosed) {
+  StartBulk();
+  const Files library(volume().OpenBranch("main").value());
+  for (const size_t size : {size_t{5000}, size_t{300'000}}) {
+    const std::string name = std::to_string(size);
+    const File file(path(name), O_RDWR | O_CREAT);
+    ASSERT_TRUE(file.WriteAll(std::string(size, 'a')));
+    ASSERT_EQ(::fsync(file.fd()), 0);
+    ASSERT_TRUE(library.WriteBytes("/" + name, "theirs").ok());
+  }
+  Remount();
+  EXPECT_EQ(Read("5000"), "theirs");
+  EXPECT_EQ(Read("300000"), "theirs");
+}
+
+TEST_F(BulkTest, WhatOthersWriteDoesNotTakeAwayWhatWasAppendedMeanwhile) {
+  StartBulk();
+  const auto view = volume().OpenBranch("main").value();
+  {
+    const File file(path("f"), O_RDWR | O_CREAT);
+    ASSERT_TRUE(file.WriteAll(std::string(300'000, 'a')));
+    ASSERT_EQ(::fsync(file.fd()), 0);
+    ASSERT_TRUE(file.WriteAll("more"));
+    const Found found = view->Lookup(Caller(), *view->Root(), "f").value();
+    ASSERT_TRUE(view->Write(Caller(), *found.node, 0, std::string_view("b")).ok());
+    rig().mount().FlushInvalidations();
+    EXPECT_TRUE(file.ReadAll() == "b" + std::string(299'999, 'a') + "more");
+  }
+  Remount();
+  EXPECT_TRUE(Read("f") == "b" + std::string(299'999, 'a') + "more");
 }
 
 TEST_F(BulkTest, HolesMappingsAndTimesAreThere) {

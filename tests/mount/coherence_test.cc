@@ -4,8 +4,11 @@
 // lets the kernel learn the old state.
 #include <sys/mman.h>
 
+#include <future>
+
 #include "agentfs/files.h"
 #include "mount_test.h"
+#include "vfs/forwarding_fs.h"
 
 namespace agentfs::posix {
 namespace {
@@ -84,6 +87,51 @@ TEST_F(CoherenceTest, OpenFilesAndMappingsFollow) {
   EXPECT_EQ(file.ReadAll(), std::string(5000, 'b'));
   EXPECT_EQ(bytes[4999], 'b');
   ::munmap(at, 5000);
+}
+
+// Its first READ is answered when it is let go, with what the file had before.
+class HeldRead final : public ForwardingFs {
+ public:
+  using ForwardingFs::ForwardingFs;
+  Result<size_t> Read(Node& node, uint64_t offset, std::span<char> out) override {
+    auto count = ForwardingFs::Read(node, offset, out);
+    if (first_.exchange(false)) {
+      has_read_.set_value();
+      let_go_.get_future().wait();
+    }
+    return count;
+  }
+  void AwaitRead() { has_read_.get_future().wait(); }
+  void LetGo() { let_go_.set_value(); }
+
+ private:
+  std::atomic<bool> first_{true};
+  std::promise<void> has_read_, let_go_;
+};
+
+// The kernel drops pages when they have arrived, and has heard by then that they are out of date.
+TEST_F(CoherenceTest, WhatAReadUnderWayBringsFromBeforeAChangeIsDropped) {
+  Start();
+  ASSERT_TRUE(Library()->WriteBytes("/f", std::string(5000, 'a')).ok());
+  Unmount();
+  const auto held = std::make_shared<HeldRead>(volume().OpenBranch("main").value());
+  fuse::ServeOptions options;
+  options.mount_point = path();
+  const auto mount =
+      fuse::Mount::Start({held, "main", &volume(), nullptr, nullptr, nullptr}, options);
+  ASSERT_TRUE(mount.ok()) << mount.error().message();
+  const File file(path("f"), O_RDONLY);
+  auto reader = std::async(std::launch::async, [&] { return file.ReadAll(); });
+  held->AwaitRead();
+  auto library = Library();
+  EXPECT_TRUE(library->WriteBytes("/f", std::string(5000, 'b')).ok());
+  EXPECT_TRUE(library->SetMode("/f", 0600).ok());
+  // It drops the attributes before it waits for the pages.
+  EXPECT_TRUE(Becomes([&] { return Mode("f") == 0600; }));
+  held->LetGo();
+  reader.wait();
+  (*mount)->FlushInvalidations();
+  EXPECT_EQ(file.ReadAll(), std::string(5000, 'b'));
 }
 
 TEST_F(CoherenceTest, TwoMountsOfOneBranchAgree) {

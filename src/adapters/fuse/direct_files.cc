@@ -60,7 +60,20 @@ class DirectFiles::File {
   void SetWriter(const Caller& caller) { writer_ = {caller.uid, caller.pid}; }
   Result<void> Settle(Settling how) ABSL_LOCKS_EXCLUDED(mu_) {
     absl::MutexLock lock(&mu_);
-    return SettleLocked(how);
+    const uint64_t openings = openings_.load();
+    Result<void> settled = SettleLocked(how);
+    if (how == Settling::kLast) ended_at_.store(openings);
+    return settled;
+  }
+  // It was settled for the last time, and not opened since that began: it may be a snapshot's now.
+  bool ended() const { return ended_at_.load() == openings_.load(); }
+  void Opened() { openings_.fetch_add(1); }
+
+  void ChangedElsewhere() { behind_.store(true, std::memory_order_release); }
+  Result<void> Follow() ABSL_LOCKS_EXCLUDED(mu_) {
+    if (!behind_.load(std::memory_order_acquire)) return Ok();
+    absl::MutexLock lock(&mu_);
+    return ended() ? Ok() : FollowLocked();
   }
   // What was written before is recorded; who asks for the size has the node record this.
   Result<void> SetSize(uint64_t size) ABSL_LOCKS_EXCLUDED(mu_) {
@@ -86,6 +99,21 @@ class DirectFiles::File {
  private:
   Result<void> SettleLocked(Settling how, OpKind kind = OpKind::kWrite)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  // ECANCELED: the node was changed elsewhere meanwhile.
+  Result<void> TakeLocked(Settling how, OpKind kind) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  Result<void> FollowLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  bool IsUntouchedLocked(const struct stat& st) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+    return !settled_ && st.st_size == 0;
+  }
+  bool HasChangedLocked(const struct stat& st) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+    return !IsUntouchedLocked(st) && (!settled_ || static_cast<uint64_t>(st.st_size) != size_ ||
+                                      !(ModifiedOf(st) == modified_));
+  }
+  void SettledLocked(const struct stat& st) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+    settled_ = true;
+    size_ = static_cast<uint64_t>(st.st_size);
+    modified_ = ModifiedOf(st);
+  }
 
   const std::shared_ptr<Tree> tree_;
   const NodeRef node_;
@@ -93,6 +121,8 @@ class DirectFiles::File {
   const int32_t backing_;
   const uint64_t origin_;
   std::atomic<bool> stale_{false};
+  std::atomic<uint64_t> openings_{0}, ended_at_{UINT64_MAX};
+  std::atomic<bool> behind_{false};  // the node was changed elsewhere since
   struct Writer {
     uint32_t uid = 0, pid = 0;
   };
@@ -105,23 +135,31 @@ class DirectFiles::File {
 };
 
 Result<void> DirectFiles::File::SettleLocked(Settling how, OpKind kind) {
-  if (stale()) return Ok();
+  for (;;) {
+    if (stale()) return Ok();
+    // Who has just changed the file has the last word.
+    if (how == Settling::kModified) behind_.store(false, std::memory_order_release);
+    AGENTFS_TRY(FollowLocked());
+    Result<void> taken = TakeLocked(how, kind);
+    if (taken.code() != ECANCELED) return taken;
+  }
+}
+
+Result<void> DirectFiles::File::TakeLocked(Settling how, OpKind kind) {
   AGENTFS_ASSIGN(const struct stat st, StatFd(host_));
-  const Timestamp modified = ModifiedOf(st);
   const auto size = static_cast<uint64_t>(st.st_size);
-  const bool untouched = !settled_ && size == 0 && how != Settling::kModified;
-  const bool changed = how == Settling::kModified ||
-                       (!untouched && (!settled_ || size != size_ || !(modified == modified_)));
+  const bool untouched = IsUntouchedLocked(st) && how != Settling::kModified;
+  const bool changed = how == Settling::kModified || HasChangedLocked(st);
   if (!changed && how == Settling::kIfChanged) return Ok();
   if (untouched) return Ok();
   HostContent content;
   content.file = host_;
   content.how = how == Settling::kCopy ? HostContent::How::kCopied : HostContent::How::kShared;
   content.last = how == Settling::kLast;
-  if (changed) content.modified = modified;
+  if (changed) content.modified = ModifiedOf(st);
   content.kind = kind;
   if (kind == OpKind::kWrite && size > size_) content.bytes = size - size_;
-  content.wanted = [this] { return !stale(); };
+  content.wanted = [this] { return !stale() && !behind_.load(std::memory_order_acquire); };
   Caller caller;
   caller.checked = true;
   caller.origin = origin_;
@@ -129,11 +167,23 @@ Result<void> DirectFiles::File::SettleLocked(Settling how, OpKind kind) {
   const Writer writer = writer_;
   caller.uid = writer.uid;
   caller.pid = writer.pid;
-  auto taken = tree_->fs().TakeContent(caller, *node_, content);
-  if (!taken.ok() && taken.code() != ECANCELED) return taken.error();
-  settled_ = true;
-  size_ = size;
-  modified_ = modified;
+  AGENTFS_TRY(tree_->fs().TakeContent(caller, *node_, content));
+  SettledLocked(st);
+  return Ok();
+}
+
+// If the file was written since it was settled, too, its writer has the last word.
+Result<void> DirectFiles::File::FollowLocked() {
+  if (stale() || !behind_.exchange(false, std::memory_order_acq_rel)) return Ok();
+  AGENTFS_ASSIGN(struct stat st, StatFd(host_));
+  const Result<bool> given = tree_->fs().GiveContent(*node_, {host_, size_, HasChangedLocked(st)});
+  if (!given.ok()) {
+    ChangedElsewhere();
+    return given.error();
+  }
+  if (!*given) return Ok();
+  AGENTFS_ASSIGN(st, StatFd(host_));
+  SettledLocked(st);
   return Ok();
 }
 
@@ -219,31 +269,43 @@ std::shared_ptr<DirectFiles::File> DirectFiles::MakeLocked(Inode& inode) {
 
 Result<OpenOut> DirectFiles::Open(const Caller& caller, Inode& inode, Wish wish) {
   bool empty = false;
+  const uint64_t changes = inode.tree->foreign_changes();
   if (wish == Wish::kDirectIfEmpty) {
     AGENTFS_ASSIGN(const Attr attr, inode.fs().GetAttr(*inode.node));
     empty = attr.size == 0 && S_ISREG(attr.mode);
   }
-  absl::MutexLock lock(&mu_);
-  State& state = states_[inode.id];
-  if (state.file && state.file->stale()) return Error(ESTALE);
-  if (!state.file && state.cached == 0 && empty) {
-    state.file = MakeLocked(inode);
-    if (state.file) inode.direct.store(true, std::memory_order_release);
+  std::shared_ptr<File> file;
+  {
+    absl::MutexLock lock(&mu_);
+    State& state = states_[inode.id];
+    if (state.file && state.file->stale()) return Error(ESTALE);
+    // What is changed elsewhere from here on finds the file here.
+    const bool still_empty = empty && inode.tree->foreign_changes() == changes;
+    if (!state.file && state.cached == 0 && still_empty) {
+      state.file = MakeLocked(inode);
+      if (state.file) inode.direct.store(true, std::memory_order_release);
+    }
+    if (!state.file) return OpenCachedLocked(inode, state);
+    file = state.file;
+    ++file->opens;
+    file->Opened();
+    inode.was_direct = true;
   }
+  if (wish == Wish::kDirectIfEmpty) file->SetWriter(caller);
+  (void)file->Follow().ok();  // what it has is better than nothing
   OpenOut out{};
-  if (!state.file) {
-    ++state.cached;
-    out.open_flags = FOPEN_NOFLUSH;
-    // Pages from before it was last open the other way are of no use.
-    if (!std::exchange(inode.was_direct, false)) out.open_flags |= FOPEN_KEEP_CACHE;
-    return out;
-  }
-  ++state.file->opens;
-  if (wish == Wish::kDirectIfEmpty) state.file->SetWriter(caller);
-  inode.was_direct = true;
   out.fh = kDirectHandle;
   out.open_flags = kOpenPassthrough;
-  out.backing_id = state.file->backing();
+  out.backing_id = file->backing();
+  return out;
+}
+
+OpenOut DirectFiles::OpenCachedLocked(Inode& inode, State& state) {
+  OpenOut out{};
+  ++state.cached;
+  out.open_flags = FOPEN_NOFLUSH;
+  // Pages from before it was last open the other way are of no use.
+  if (!std::exchange(inode.was_direct, false)) out.open_flags |= FOPEN_KEEP_CACHE;
   return out;
 }
 
@@ -264,13 +326,25 @@ void DirectFiles::Release(Inode& inode, uint64_t handle) {
     }
   }
   // Without the lock, which a restore needs; who opens it meanwhile has the same file.
-  (void)file->Settle(Settling::kLast).ok();
-  absl::MutexLock lock(&mu_);
-  const auto it = states_.find(inode.id);
-  if (--file->opens != 0) return;
-  ForgetBacking(device_, file->backing());
-  inode.direct.store(false, std::memory_order_release);
-  states_.erase(it);
+  for (;;) {
+    (void)file->Settle(Settling::kLast).ok();
+    {
+      absl::MutexLock lock(&mu_);
+      if (file->opens == 1 && file->ended()) {
+        ForgetBacking(device_, file->backing());
+        inode.direct.store(false, std::memory_order_release);
+        states_.erase(inode.id);
+        return;
+      }
+      file->Opened();
+    }
+    // It was not the last time.
+    (void)file->Settle(Settling::kAlways).ok();
+    absl::MutexLock lock(&mu_);
+    if (file->opens == 1) continue;
+    --file->opens;
+    return;
+  }
 }
 
 bool DirectFiles::IsOpen(const Tree& tree, NodeId node) {
@@ -303,6 +377,23 @@ Result<bool> DirectFiles::Allocate(Inode& inode, uint32_t mode, uint64_t offset,
   if (file == nullptr || file->stale()) return false;
   AGENTFS_TRY(file->Allocate(mode, offset, length));
   return true;
+}
+
+void DirectFiles::ChangedElsewhere(uint64_t id) {
+  absl::MutexLock lock(&mu_);
+  const auto it = states_.find(id);
+  if (it != states_.end() && it->second.file) it->second.file->ChangedElsewhere();
+}
+
+void DirectFiles::Follow(uint64_t id) {
+  std::shared_ptr<File> file;
+  {
+    absl::MutexLock lock(&mu_);
+    const auto it = states_.find(id);
+    if (it != states_.end()) file = it->second.file;
+  }
+  // What cannot be brought up to date now is tried again when it is settled.
+  if (file) (void)file->Follow().ok();
 }
 
 void DirectFiles::SettleAll() {

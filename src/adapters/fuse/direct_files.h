@@ -7,7 +7,9 @@
 // it while it is open gets the same one. Other files are cached by the kernel, as ever: it accepts
 // only one way at a time, so the first opener decides until the last has gone. What the host file
 // has becomes the node's content (it is settled) when somebody asks for the node's attributes, when
-// it is synced, when the last one closes it, and before the branch is sealed.
+// it is synced, when the last one closes it, and before the branch is sealed. What others make the
+// node's content becomes what the host file has, if nobody has written it since it was settled
+// last.
 #pragma once
 
 #include <cstdint>
@@ -51,6 +53,10 @@ class DirectFiles {
   // For a file that is open so: true, and it is done; false: it is none.
   Result<bool> SetSize(Inode& inode, uint64_t size);
   Result<bool> Allocate(Inode& inode, uint32_t mode, uint64_t offset, uint64_t length);
+  // Others than this session have changed the content. May be called where a node is locked.
+  void ChangedElsewhere(uint64_t id) ABSL_LOCKS_EXCLUDED(mu_);
+  // Who has the file open so sees that from now on.
+  void Follow(uint64_t id) ABSL_LOCKS_EXCLUDED(mu_);
   // Of all trees. At the end, and before somebody else looks.
   void SettleAll();
   // The branch was restored: what is open has nothing to do with it any more.
@@ -69,6 +75,7 @@ class DirectFiles {
   std::shared_ptr<File> Find(const Inode& inode) ABSL_LOCKS_EXCLUDED(mu_);
   std::vector<std::shared_ptr<File>> FilesOf(const Tree* tree) ABSL_LOCKS_EXCLUDED(mu_);
   std::shared_ptr<File> MakeLocked(Inode& inode) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  static OpenOut OpenCachedLocked(Inode& inode, State& state);
   void WatchTreeLocked(const std::shared_ptr<Tree>& tree) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
   const int device_;

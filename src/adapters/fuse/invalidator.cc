@@ -70,6 +70,7 @@ void Invalidator::AddContent(const Tree& tree, NodeId node) {
   {
     absl::MutexLock lock(&mu_);
     if (inodes_ != nullptr) id = inodes_->FindChanged(tree, node);
+    if (id != 0 && direct_ != nullptr) direct_->ChangedElsewhere(id);
   }
   if (id != 0) Data(id);
 }
@@ -191,6 +192,7 @@ bool Invalidator::Send(const Item& item) {
     case Item::Kind::kAttributes:
       return known(notifier_->InvalidateAttributes(item.id));
     case Item::Kind::kData:
+      Follow(item.id);
       return known(notifier_->InvalidateInode(item.id, 0, 0));
     case Item::Kind::kEntry:
       (void)notifier_->InvalidateEntry(item.id, item.name, Notifier::Entry::kExpire).ok();
@@ -208,6 +210,16 @@ bool Invalidator::Send(const Item& item) {
       return true;
   }
   return true;
+}
+
+// What the kernel passes through is in no page of ours.
+void Invalidator::Follow(uint64_t id) {
+  DirectFiles* direct = nullptr;
+  {
+    absl::MutexLock lock(&mu_);
+    direct = direct_;  // outlives the thread
+  }
+  if (direct != nullptr) direct->Follow(id);
 }
 
 void Invalidator::SendAll(uint64_t number) {

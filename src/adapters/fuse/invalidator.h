@@ -29,7 +29,7 @@ class Invalidator final : public TreeObserver {
   Invalidator() = default;
   ~Invalidator() override { Stop(); }
 
-  // Table and device outlive Stop. `names` is needed where the kernel cannot drop all entries at
+  // All outlive Stop. `names` is needed where the kernel cannot drop all entries at
   // once; `direct` may be null.
   void Start(InodeTable& inodes, const Notifier& notifier, KnownNames* names, DirectFiles* direct)
       ABSL_LOCKS_EXCLUDED(mu_);
@@ -79,6 +79,7 @@ class Invalidator final : public TreeObserver {
   void TryAgainLocked(Item item) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   // False: the kernel does not know the inode, although it was told of it.
   bool Send(const Item& item);
+  void Follow(uint64_t id) ABSL_LOCKS_EXCLUDED(mu_);
   void SendAll(uint64_t number) ABSL_LOCKS_EXCLUDED(mu_);
   bool WorthAnotherAttemptLocked(Item& item) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   bool IsTriedAgainLocked(const Item& item) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
