@@ -19,6 +19,7 @@ Result<std::vector<FileIo::HostPart>> FileIo::HostParts(ViewNode& source, uint64
     AGENTFS_ASSIGN(NodeLock lock, NodeLock::Take(nodes_, source, LockMode::kExclusive));
     const bool in_files = source.kind == ContentKind::kObject || source.kind == ContentKind::kBase;
     if (!source.IsRegular() || !in_files) return std::vector<HostPart>();
+    AGENTFS_TRY(CheckEndLocked(source));
     AGENTFS_ASSIGN(pieces, PiecesLocked(source, offset, length));
     base = BaseOfLocked(source);
   }
@@ -59,6 +60,7 @@ Result<bool> FileIo::CloneRange(const Caller& caller, ViewNode& source, uint64_t
   if (parts.empty()) return false;
   AGENTFS_ASSIGN(NodeLock lock, NodeLock::Take(nodes_, target, LockMode::kExclusive));
   if (!target.IsRegular()) return false;
+  AGENTFS_TRY(CheckEndLocked(target));
   AGENTFS_TRY(CheckGrowth(target, end, length));
   while (true) {
     const LayerId layer = nodes_.open_layer();

@@ -64,6 +64,15 @@ bool FileIo::IsSameLocked(const ViewNode& node, const GrowthMark& mark) const {
          content->object_layer == mark.layer;
 }
 
+// Whoever wrote where the record ends would write over what was synced.
+Result<void> FileIo::CheckEndLocked(const ViewNode& node) const {
+  if (!volume_.growing.IsUnread(node.content_id, node.layer)) return Ok();
+  return Error(EIO,
+               "where the file ends is not known: the object that tells could not be read when the "
+               "workspace was opened after a crash",
+               "see to the disk and open the workspace again; or empty or remove the file");
+}
+
 // The object has all that was written since the record, each byte at its place, and zeros between.
 Result<void> FileIo::RecoverLocked(ViewNode& node, const GrowthMark& mark) {
   if (!IsSameLocked(node, mark)) return Error(ESTALE);

@@ -135,6 +135,8 @@ class FileIo {
   // Marks the file as growing, if it is such a one.
   Result<void> MarkLocked(ViewNode& node);
   bool IsSameLocked(const ViewNode& node, const GrowthMark& mark) const;
+  // EIO: a crash has left it unknown where the file ends.
+  Result<void> CheckEndLocked(const ViewNode& node) const;
 
   // ---- file_copy.cc
   // A part of a host file, kept open, to be shared.

@@ -230,6 +230,7 @@ Result<size_t> FileIo::ReadOnce(ViewNode& node, uint64_t offset, std::span<char>
     AGENTFS_ASSIGN(NodeLock lock, NodeLock::Take(nodes_, node, LockMode::kShared));
     if (node.IsDirectory()) return Error(EISDIR);
     if (!node.IsRegular()) return Error(EINVAL);
+    AGENTFS_TRY(CheckEndLocked(node));
     whole_base = node.kind == ContentKind::kBase;
     base = BaseOfLocked(node);
     touch = WantsAccessTime(node);

@@ -50,6 +50,7 @@ Result<void> FileIo::SetSizeLocked(ViewNode& node, uint64_t size,
     Finish(change, node, 0, with);
     return Ok();
   }
+  AGENTFS_TRY(CheckEndLocked(node));
   if (size != node.size) AGENTFS_TRY(DetachLocked(node));
   if (size < node.size) return ShrinkLocked(node, size, with);
   if (size > node.size) AGENTFS_TRY(ZeroTailLocked(node, size));
@@ -203,6 +204,7 @@ Result<void> FileIo::AllocateLocked(const Caller& caller, ViewNode& node, Alloca
   if (length == 0 || offset > kMaxFileSize) return Error(EINVAL);
   if (length > kMaxFileSize - offset) return Error(EFBIG);
   const uint64_t end = offset + length;
+  AGENTFS_TRY(CheckEndLocked(node));
   AGENTFS_TRY(nodes_.PrepareRecordLocked(node));
   AGENTFS_TRY(nodes_.RefreshBaseLocked(node));
   const bool keeps_size = mode == AllocateMode::kKeepSize || mode == AllocateMode::kPunchHole ||
@@ -288,6 +290,7 @@ Result<uint64_t> FileIo::SeekLocked(ViewNode& node, uint64_t offset, SeekTarget 
     AGENTFS_ASSIGN(auto file, volume_.base_files.Open(base.path, base.identity));
     return file->Seek(offset, target);
   }
+  AGENTFS_TRY(CheckEndLocked(node));
   if (offset >= node.size) return Error(ENXIO);
   while (offset < node.size) {
     AGENTFS_ASSIGN(auto data, NextDataLocked(node, offset));

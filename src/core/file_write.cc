@@ -42,6 +42,7 @@ Result<size_t> FileIo::WriteLocked(const Caller& caller, ViewNode& node, uint64_
   if (data.empty()) return size_t{0};
   if (offset > kMaxFileSize || data.size() > kMaxFileSize - offset) return Error(EFBIG);
   const uint64_t end = offset + data.size();
+  AGENTFS_TRY(CheckEndLocked(node));
   AGENTFS_TRY(CheckGrowth(node, end, data.size()));
   if (node.kind == ContentKind::kObject && end > kMaxObjectSize) return Error(EFBIG);
   while (true) {

@@ -256,6 +256,14 @@ Result<void> Checker::CheckGrowing() {
     if (!sound && Report("a row of table growing speaks of no file that could grow", true)) {
       Delete(tables::kGrowing, std::string(row.key));
     }
+    if (sound && volume_.growing.IsUnread(mark->content, mark->layer)) {
+      Report(
+          "object " + std::to_string(mark->object.value) + " of content " +
+              std::to_string(mark->content.value) +
+              ", which was being appended to before a crash, cannot be read: where its file ends "
+              "is not known",
+          false);
+    }
     return Visit::kContinue;
   });
 }

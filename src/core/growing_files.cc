@@ -30,8 +30,22 @@ bool GrowingFiles::IsMarked(const Journal& journal, ContentId content, LayerId l
   if (empty()) return false;
   absl::MutexLock lock(&mu_);
   const auto it = entries_.find(content);
-  return it != entries_.end() && it->second.mark.layer == layer &&
+  return it != entries_.end() && !it->second.unread && it->second.mark.layer == layer &&
          journal.IsSynced(it->second.batch);
+}
+
+void GrowingFiles::KeepUnread(const GrowthMark& mark) {
+  absl::MutexLock lock(&mu_);
+  if (!entries_.emplace(mark.content, Entry{mark, 0, true}).second) return;
+  unread_.fetch_add(1, std::memory_order_relaxed);
+  count_.store(entries_.size(), std::memory_order_relaxed);
+}
+
+bool GrowingFiles::IsUnread(ContentId content, LayerId layer) const {
+  if (unread_.load(std::memory_order_relaxed) == 0) return false;  // asked with each read
+  absl::MutexLock lock(&mu_);
+  const auto it = entries_.find(content);
+  return it != entries_.end() && it->second.unread && it->second.mark.layer == layer;
 }
 
 std::optional<GrowthMark> GrowingFiles::Take(ContentId content) {
@@ -40,6 +54,7 @@ std::optional<GrowthMark> GrowingFiles::Take(ContentId content) {
   const auto it = entries_.find(content);
   if (it == entries_.end()) return std::nullopt;
   const GrowthMark mark = it->second.mark;
+  if (it->second.unread) unread_.fetch_sub(1, std::memory_order_relaxed);
   entries_.erase(it);
   std::erase(oldest_first_, content);
   count_.store(entries_.size(), std::memory_order_relaxed);
@@ -50,10 +65,10 @@ void GrowingFiles::Begin(Journal::Change& change, const GrowthMark& mark) {
   std::optional<ContentId> oldest;
   {
     absl::MutexLock lock(&mu_);
-    if (!entries_.emplace(mark.content, Entry{mark, change.batch()}).second) return;
+    if (!entries_.emplace(mark.content, Entry{mark, change.batch(), false}).second) return;
     oldest_first_.push_back(mark.content);
     count_.store(entries_.size(), std::memory_order_relaxed);
-    if (entries_.size() > kMost) oldest = oldest_first_.front();
+    if (oldest_first_.size() > kMost) oldest = oldest_first_.front();
   }
   change.Put(tables::kGrowing, mark.Key().view(), mark.Value().view());
   if (oldest) End(change, *oldest);

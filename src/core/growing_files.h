@@ -6,7 +6,8 @@
 //
 // A mark goes with whatever lets the object's end be another than the file's (it is made shorter, a
 // hole is punched, its content dropped, its layer sealed), in the same change, and when the volume
-// is closed. Marks that are there when it is opened are of a crash.
+// is closed. Marks that are there when it is opened are of a crash. One whose object cannot be read
+// then stays, and nobody reads or writes the file: where it ends is not known.
 #pragma once
 
 #include <atomic>
@@ -51,20 +52,26 @@ class GrowingFiles {
   // No error if there is none.
   void End(Journal::Change& change, ContentId content);
   void EndLayer(Journal::Exclusive& exclusive, LayerId layer);
+  // But for those that are unread.
   void EndAll(Journal::Change& change);
+
+  // The mark of a crash, which is on the disk, stays there: its object cannot be read.
+  void KeepUnread(const GrowthMark& mark);
+  bool IsUnread(ContentId content, LayerId layer) const;
 
  private:
   struct Entry {
     GrowthMark mark;
     uint64_t batch = 0;  // that the mark went into
+    bool unread = false;
   };
   std::optional<GrowthMark> Take(ContentId content);
   bool empty() const { return count_.load(std::memory_order_relaxed) == 0; }
 
   mutable absl::Mutex mu_;
   absl::flat_hash_map<ContentId, Entry> entries_ ABSL_GUARDED_BY(mu_);
-  std::deque<ContentId> oldest_first_ ABSL_GUARDED_BY(mu_);
-  std::atomic<size_t> count_{0};
+  std::deque<ContentId> oldest_first_ ABSL_GUARDED_BY(mu_);  // without those that are unread
+  std::atomic<size_t> count_{0}, unread_{0};                 // of entries; of those that are unread
 };
 
 }  // namespace agentfs

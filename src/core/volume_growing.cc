@@ -13,6 +13,9 @@ bool SaysNothing(int code) {
   return code == ESTALE || code == ENOENT || code == EBADMSG || code == EOPNOTSUPP;
 }
 
+// Whether it is this process that cannot read now, not the disk.
+bool IsOutOfMeans(int code) { return code == EMFILE || code == ENFILE || code == ENOMEM; }
+
 }  // namespace
 
 Result<void> VolumeImpl::RecoverGrowth(const GrowthMark& mark) {
@@ -47,8 +50,12 @@ Result<void> VolumeImpl::RecoverGrowing() {
     const auto mark = GrowthMark::Parse(row.key, row.value);
     const Result<void> recovered = mark ? RecoverGrowth(*mark) : Error(EBADMSG);
     if (recovered.ok()) continue;
-    if (!SaysNothing(recovered.code())) {
+    if (IsOutOfMeans(recovered.code())) {
       return recovered.error().WithContext("cannot complete a file that was being appended to");
+    }
+    if (!SaysNothing(recovered.code())) {
+      state_->growing.KeepUnread(*mark);
+      continue;
     }
     Journal::Change change(*state_->journal);
     change.Delete(tables::kGrowing, row.key);

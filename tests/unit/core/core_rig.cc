@@ -72,9 +72,12 @@ void CoreTest::OpenVolume() {
                           : OpenSqliteStore(state() + "/volume.sqlite", VolumeSchema(), in_file));
   auto counting = std::make_unique<CountingStore>(std::move(store));
   store_ = counting_ = counting.get();
-  auto blobs =
-      Get(memory ? OpenTemporaryBlobStore(state()) : OpenHostBlobStore(state() + "/objects"));
-  if (options_.single_file) blobs.reset();
+  std::unique_ptr<BlobStore> blobs;
+  if (!options_.single_file) {
+    blobs = std::make_unique<FaultyBlobs>(
+        Get(memory ? OpenTemporaryBlobStore(state()) : OpenHostBlobStore(state() + "/objects")),
+        sectors_);
+  }
   std::unique_ptr<BaseFs> host;
   if (over_base_) host = Get(OpenHostBase(scratch_ + "/base", {".agentfs"}));
   volume_ = Get(Volume::Open(std::move(counting), std::move(blobs), std::move(host), options_));

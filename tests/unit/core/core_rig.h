@@ -12,6 +12,7 @@
 #include <string_view>
 
 #include "agentfs/volume.h"
+#include "faulty_blobs.h"
 #include "store/faulty_store.h"
 #include "store/schema.h"
 #include "subject.h"
@@ -41,6 +42,7 @@ class CoreTest : public testing::Test {
 
   Volume& volume() { return *volume_; }
   FaultyStore& store() { return *store_; }
+  BadSectors& sectors() { return sectors_; }
   // The view of a branch, as root.
   std::unique_ptr<posix::Subject> Branch(std::string_view name = "main");
   std::unique_ptr<posix::Subject> Snapshot(std::string_view ref);
@@ -64,6 +66,7 @@ class CoreTest : public testing::Test {
   std::string scratch_;
   Backing backing_ = Backing::kMemory;
   bool over_base_ = false;
+  BadSectors sectors_;
   std::unique_ptr<Volume> volume_;
   FaultyStore* store_ = nullptr;
   CountingStore* counting_ = nullptr;

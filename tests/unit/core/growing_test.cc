@@ -4,6 +4,8 @@
 #include <sys/stat.h>
 
 #include <filesystem>
+#include <optional>
+#include <vector>
 
 #include "core/growing_files.h"
 #include "core/records.h"
@@ -166,6 +168,124 @@ TEST_F(GrowingTest, AMissingObjectIsFsckToTell) {
   const FsckReport report = Get(volume().Check(false));
   ASSERT_EQ(report.problems.size(), 1u);
   EXPECT_NE(report.problems[0].what.find("is missing"), std::string::npos);
+}
+
+// After a crash a log was longer than its record, and its object cannot be read.
+class UnreadGrowingTest : public GrowingTest {
+ protected:
+  static constexpr uint64_t kRecorded = 105'000, kSynced = 110'000;
+
+  void SetUp() override {
+    GrowingTest::SetUp();
+    other_ = Create("other");
+    Append(*other_, 200'000);
+    StartLog();
+    Flush();
+    Append(*log_, kSynced - kRecorded);
+    const GrowthMark mark = TheMark();
+    LetAllGo();
+    sectors().Fail(mark.object, EIO);
+    AbandonAndReopen();
+    Find();
+  }
+  void TearDown() override {
+    other_ = NodeRef();
+    GrowingTest::TearDown();
+  }
+  void Find() {
+    Look();
+    log_ = Get(fs_->Lookup(Caller(), *fs_->Root(), "log")).node;
+    other_ = Get(fs_->Lookup(Caller(), *fs_->Root(), "other")).node;
+  }
+  void LetAllGo() {
+    other_ = NodeRef();
+    LetGo();
+  }
+  GrowthMark TheMark() {
+    std::optional<GrowthMark> mark;
+    Get(store().Scan(ScanRange{tables::kGrowing}, [&](const RowView& row) {
+      mark = GrowthMark::Parse(row.key, row.value);
+      return Visit::kContinue;
+    }));
+    return mark.value();
+  }
+  std::vector<std::string> Problems() {
+    Flush();
+    std::vector<std::string> problems;
+    for (const auto& problem : Get(volume().Check(false)).problems) {
+      problems.push_back(problem.what);
+    }
+    return problems;
+  }
+  int ReadCode(Node& node, uint64_t offset = 0) {
+    char byte = 0;
+    return fs_->Read(node, offset, {&byte, 1}).code();
+  }
+  int SizeCode(uint64_t size) {
+    AttrChange change;
+    change.size = size;
+    return fs_->SetAttr(Caller(), *log_, change).code();
+  }
+
+  NodeRef other_;
+};
+
+TEST_F(UnreadGrowingTest, FailsAlone) {
+  EXPECT_EQ(ReadCode(*other_), 0);
+  EXPECT_EQ(Get(fs_->GetAttr(*log_)).size, kRecorded);
+  EXPECT_EQ(ReadCode(*log_), EIO);
+  Get(fs_->Write(Caller(), *Create("new"), 0, std::string(100'000, 'n')));
+  const auto problems = Problems();
+  ASSERT_EQ(problems.size(), 1u);
+  EXPECT_NE(problems[0].find("cannot be read"), std::string::npos) << problems[0];
+}
+
+// Who appended where the record ends would write over what was synced.
+TEST_F(UnreadGrowingTest, IsLeftAsItIsUntilItCanBeRead) {
+  sectors().Heal();
+  EXPECT_EQ(ReadCode(*log_), EIO);
+  EXPECT_EQ(ReadCode(*log_, kRecorded), EIO);
+  EXPECT_EQ(fs_->Append(Caller(), *log_, std::string("x")).code(), EIO);
+  EXPECT_EQ(fs_->Write(Caller(), *log_, 0, std::string("x")).code(), EIO);
+  EXPECT_EQ(fs_->Allocate(Caller(), *log_, AllocateMode::kPunchHole, 0, 50'000).code(), EIO);
+  EXPECT_EQ(fs_->CopyRange(Caller(), *other_, 0, *log_, 0, 200'000).code(), EIO);
+  EXPECT_EQ(fs_->CopyRange(Caller(), *log_, 0, *other_, 0, 100'000).code(), EIO);
+  EXPECT_EQ(fs_->Seek(*log_, 0, SeekTarget::kData).code(), EIO);
+  EXPECT_EQ(SizeCode(50'000), EIO);
+  EXPECT_EQ(SizeCode(500'000), EIO);
+  EXPECT_EQ(Marks(), 1u);
+  LetAllGo();
+  Reopen();
+  Find();
+  EXPECT_EQ(Get(fs_->GetAttr(*log_)).size, kSynced);
+  EXPECT_EQ(ReadCode(*log_, kSynced - 1), 0);
+  EXPECT_EQ(Marks(), 0u);
+  ExpectClean();
+}
+
+TEST_F(UnreadGrowingTest, CanBeEmptied) {
+  EXPECT_EQ(SizeCode(0), 0);
+  EXPECT_EQ(Marks(), 0u);
+  Get(fs_->Write(Caller(), *log_, 0, std::string("new")));
+  EXPECT_EQ(ReadCode(*log_), 0);
+  ExpectClean();
+}
+
+TEST_F(UnreadGrowingTest, CanBeRemoved) {
+  Get(fs_->Unlink(Caller(), *fs_->Root(), "log"));
+  log_ = NodeRef();
+  EXPECT_EQ(Marks(), 0u);
+  ExpectClean();
+}
+
+TEST_F(UnreadGrowingTest, IsInASnapshotAsItsRecordHasIt) {
+  Get(volume().CreateSnapshot("main", "s", "", Durability::kNone));
+  EXPECT_EQ(Marks(), 0u);
+  EXPECT_EQ(ReadCode(*log_), EIO) << "of the disk";
+  sectors().Heal();
+  EXPECT_EQ(ReadCode(*log_), 0);
+  EXPECT_EQ(Get(fs_->GetAttr(*log_)).size, kRecorded);
+  ExpectClean();
 }
 
 TEST(GrowingFilesTest, InMemoryNothingIsMarked) {
