@@ -13,10 +13,11 @@
 namespace agentfs::fuse {
 namespace {
 
-// As many requests can be blocked before one of the same processor waits. An entry that is added
-// later does not take what waits already (Linux 6.18), so all are there from the beginning.
+// As many requests can be blocked at once before one of the same processor waits. An entry that is
+// added later does not take what waits already (Linux 6.18), so these are there from the beginning.
 constexpr size_t kThreads = 32;
 constexpr size_t kFewest = 2;  // of a processor
+constexpr size_t kMost = 128;  // of a processor, if requests go on being blocked
 
 size_t CountQueues(const UringPlan& plan) {
   size_t count = 0;
@@ -50,43 +51,65 @@ UringPlan PlanUring(const Processors& processors, size_t threads_per_processor) 
   return plan;
 }
 
-Result<void> UringTransport::MakeWorkers(int device, const Capabilities& capabilities,
-                                         const UringPlan& plan) {
+UringTransport::UringTransport(int device, const Capabilities& capabilities, Handler& handler)
+    : device_(device), capabilities_(capabilities), handler_(handler) {
+  static_cast<void>(::sched_getaffinity(0, sizeof usual_processors_, &usual_processors_));
+}
+
+Result<UringWorker*> UringTransport::AddWorker(Lane& lane) {
+  AGENTFS_ASSIGN(auto worker,
+                 UringWorker::Create(device_, capabilities_, lane.place, usual_processors_, lane));
+  absl::MutexLock lock(&workers_mu_);
+  return workers_.emplace_back(std::move(worker)).get();
+}
+
+Result<std::vector<UringWorker*>> UringTransport::MakeWorkers(const UringPlan& plan) {
+  std::vector<UringWorker*> made;
   for (const UringPlace& place : plan.first) {
-    AGENTFS_ASSIGN(auto worker, UringWorker::Create(device, capabilities, place));
-    workers_.push_back(std::move(worker));
+    Lane& lane = lanes_.emplace_back();
+    lane.place = place;
+    lane.few_left = [this, &lane] { Grow(lane); };
+    AGENTFS_ASSIGN(UringWorker * worker, AddWorker(lane));
+    made.push_back(worker);
   }
   // Without all of these it works too: fewer requests of one processor can be blocked.
   for (const UringPlace& place : plan.further) {
-    auto worker = UringWorker::Create(device, capabilities, place);
+    const auto lane = std::find_if(lanes_.begin(), lanes_.end(), [&](const Lane& each) {
+      return each.place.processor == place.processor;
+    });
+    auto worker = AddWorker(*lane);
     if (!worker.ok()) break;
-    workers_.push_back(std::move(worker).value());
+    made.push_back(*worker);
   }
-  return Ok();
+  return made;
 }
 
-Result<void> UringTransport::StartWorkers(Handler& handler, size_t queues) {
-  absl::BlockingCounter tried(static_cast<int>(workers_.size()));
+void UringTransport::Run(UringWorker& worker, const std::function<void(int)>& tried) {
+  const Result<void> ready = worker.Register();
+  tried(ready.code());
+  if (ready.ok()) worker.Serve(handler_, threads_, follower_.get());
+  worker.Close();
+}
+
+Result<void> UringTransport::StartWorkers(const std::vector<UringWorker*>& workers, size_t queues) {
+  absl::BlockingCounter tried(static_cast<int>(workers.size()));
   std::atomic<int> failed = 0;
-  for (size_t i = 0; i < workers_.size(); ++i) {
-    UringWorker* worker = workers_[i].get();
-    const auto body = [this, worker, &handler, &tried, &failed] {
-      const auto ready = worker->Register();
-      if (!ready.ok()) failed.store(ready.code());
-      tried.DecrementCount();
-      if (ready.ok()) worker->Serve(handler, threads_, follower_.get());
-      worker->Close();
-    };
+  const auto note = [&tried, &failed](int code) {
+    if (code != 0) failed.store(code);
+    tried.DecrementCount();
+  };
+  for (size_t i = 0; i < workers.size(); ++i) {
+    UringWorker* worker = workers[i];
     try {
-      threads_.Start("fuse-ring-" + std::to_string(i), body);
+      threads_.Start("fuse-ring-" + std::to_string(i),
+                     [this, worker, note] { Run(*worker, note); });
     } catch (const std::exception&) {  // those that run need what they were given
-      failed.store(EAGAIN);
-      tried.DecrementCount();
+      note(EAGAIN);
     }
   }
   tried.Wait();
   std::vector<bool> served(queues, false);
-  for (const auto& worker : workers_) {
+  for (const UringWorker* worker : workers) {
     if (!worker->registered()) continue;
     for (uint16_t queue : worker->place().queues) served[queue] = true;
   }
@@ -94,23 +117,44 @@ Result<void> UringTransport::StartWorkers(Handler& handler, size_t queues) {
   return Error(failed.load(), "cannot register io_uring with FUSE");
 }
 
+// The kernel gives a new entry what comes next, and when that is answered what has waited.
+void UringTransport::Grow(Lane& lane) {
+  if (lane.threads.load() >= lane.most.load() || threads_.stopping()) return;
+  if (lane.grows.exchange(true)) return;
+  const auto tried = [&lane](int code) {
+    if (code != 0) lane.most.store(0);  // there can be no more
+    lane.grows.store(false);
+  };
+  try {
+    const Result<UringWorker*> worker = AddWorker(lane);
+    if (!worker.ok()) return tried(worker.code());
+    threads_.Start("fuse-ring-more", [this, worker = *worker, tried] { Run(*worker, tried); });
+  } catch (const std::exception&) {
+    tried(EAGAIN);
+  }
+}
+
 Result<std::unique_ptr<Transport>> UringTransport::Start(int device,
                                                          const Capabilities& capabilities,
                                                          Handler& handler,
                                                          size_t threads_per_processor,
                                                          Following following) {
-  auto transport = std::make_unique<UringTransport>();
+  std::unique_ptr<UringTransport> transport(new UringTransport(device, capabilities, handler));
   if (following == Following::kIfPossible && ClientFollower::IsPossible()) {
     transport->follower_ = std::make_unique<ClientFollower>();
   }
   const UringPlan plan = PlanUring(ReadProcessors(), threads_per_processor);
-  auto started = transport->MakeWorkers(device, capabilities, plan);
+  auto made = transport->MakeWorkers(plan);
   // Queues are numbered without gaps.
-  if (started.ok()) started = transport->StartWorkers(handler, CountQueues(plan));
+  const Result<void> started =
+      made.ok() ? transport->StartWorkers(*made, CountQueues(plan)) : made.error();
   if (!started.ok()) {
     transport.reset();
     AGENTFS_TRY(RefuseRings(device));
     return started.error();
+  }
+  if (threads_per_processor == 0) {
+    for (Lane& lane : transport->lanes_) lane.most = lane.place.processor < 0 ? 0 : kMost;
   }
   AGENTFS_ASSIGN(transport->reader_, DeviceChannel::Open(device, capabilities));
   UringTransport* self = transport.get();
@@ -122,6 +166,7 @@ Result<std::unique_ptr<Transport>> UringTransport::Start(int device,
 
 Transport::Statistics UringTransport::statistics() const {
   Statistics sum = reader_->statistics();
+  absl::MutexLock lock(&workers_mu_);
   for (const auto& worker : workers_) sum.requests += worker->requests();
   if (follower_ != nullptr) sum.followed = follower_->followed();
   return sum;

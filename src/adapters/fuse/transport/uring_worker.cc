@@ -12,6 +12,8 @@ namespace agentfs::fuse {
 namespace {
 
 constexpr size_t kSmallestPayload = 32 * kPage;  // what a kernel without MAX_PAGES may send
+constexpr uint32_t kStreamedBytes = 128 << 10;
+constexpr size_t kSpareThreads = 2;  // of a place
 constexpr unsigned kRingFlags =
     IORING_SETUP_SQE128 | IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_DEFER_TASKRUN;
 
@@ -19,6 +21,15 @@ Result<void> MakeRing(unsigned entries, io_uring& ring) {
   const int made = ::io_uring_queue_init(entries, &ring, kRingFlags);
   if (made < 0) return Error(-made, "cannot make an io_uring");
   return Ok();
+}
+
+// A piece of a large file that is read in order: the kernel asks for it before the client needs it,
+// so that both can work at a time if they are on different processors.
+bool IsStreamed(const fuse_in_header& header, std::span<const char> arguments) {
+  if (header.opcode != FUSE_READ) return false;
+  fuse_read_in read;
+  std::memcpy(&read, arguments.data(), sizeof read);
+  return read.size >= kStreamedBytes;
 }
 
 // Of the next submission, for which there always is room: an entry has at most one under way.
@@ -96,9 +107,10 @@ std::span<char> UringWorker::Entry::payload() const { return memory.bytes().subs
 
 Result<std::unique_ptr<UringWorker>> UringWorker::Create(int device,
                                                          const Capabilities& capabilities,
-                                                         UringPlace place) {
+                                                         UringPlace place, const cpu_set_t& usual,
+                                                         UringLane& lane) {
   const size_t payload = std::max<size_t>(capabilities.max_write, kSmallestPayload) + kPage;
-  std::unique_ptr<UringWorker> worker(new UringWorker(device, std::move(place)));
+  std::unique_ptr<UringWorker> worker(new UringWorker(device, std::move(place), usual, lane));
   for (uint16_t queue : worker->place_.queues) {
     AGENTFS_ASSIGN(PageBuffer memory, PageBuffer::Create(kPage + payload));
     worker->entries_.push_back(std::make_unique<Entry>(queue, std::move(memory)));
@@ -137,9 +149,14 @@ void UringWorker::Roam() {
   roams_ = ::sched_setaffinity(0, sizeof usual_processors_, &usual_processors_) == 0;
 }
 
+// Whoever has started the thread may follow a client just now, with SCHED_IDLE, which is inherited.
+void UringWorker::LeaveIdle() {
+  const sched_param none{};
+  if (::sched_getscheduler(0) == SCHED_IDLE) ::sched_setscheduler(0, SCHED_OTHER, &none);
+}
+
 Result<void> UringWorker::Register() {
-  // If it cannot be told there is none, and the thread stays settled.
-  static_cast<void>(::sched_getaffinity(0, sizeof usual_processors_, &usual_processors_));
+  LeaveIdle();
   Settle();
   AGENTFS_TRY(MakeRing(static_cast<unsigned>(entries_.size()), ring_));
   has_ring_ = true;
@@ -158,16 +175,26 @@ Result<void> UringWorker::Register() {
     ++live_;
   }
   registered_.store(true, std::memory_order_release);
+  lane_.threads.fetch_add(1);
   return Ok();
 }
 
+void UringWorker::Begin() {
+  const size_t handling = lane_.handling.fetch_add(1) + 1;
+  if (handling + kSpareThreads > lane_.threads.load() && lane_.few_left) lane_.few_left();
+}
+
 void UringWorker::HandleOne(Handler& handler, Entry& entry) {
+  Begin();
   EntryExchange exchange(*this, entry);
+  streams_ = IsStreamed(exchange.header(), entry.header().op_in);
+  if (streams_ && !roams_) Roam();
   handler.Handle(exchange);
   if (!exchange.answered()) exchange.Fail(EIO);
   requests_.store(requests() + 1, std::memory_order_relaxed);
   // The next request may have shorter arguments, whose rest must be zero.
   std::memset(entry.header().op_in, 0, sizeof(entry.header().op_in));
+  lane_.handling.fetch_sub(1);
 }
 
 void UringWorker::HandleFollowing(Handler& handler, Entry& entry, ClientFollower& follower) {
@@ -205,7 +232,7 @@ void UringWorker::Serve(Handler& handler, const WorkerThreads& threads, ClientFo
         threads.stopping() ? ::io_uring_submit(&ring_) : ::io_uring_submit_and_wait(&ring_, 1);
     if (done < 0 && done != -EINTR && done != -EAGAIN && done != -EBUSY) break;
     HandleCompleted(handler, follower);
-    if (roams_) {  // nobody waits for the way back
+    if (roams_ && !streams_) {  // nobody waits for the way back
       static_cast<void>(::io_uring_submit(&ring_));
       Settle();
     }

@@ -8,6 +8,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -24,11 +25,21 @@ struct UringPlace {
   int processor = -1;
 };
 
+// What the threads of one place have in common. Outlives them.
+struct UringLane {
+  std::atomic<size_t> threads{0};   // that have registered
+  std::atomic<size_t> handling{0};  // of these, that handle a request
+  // Called by one of them when few are left that do not; may be empty.
+  std::function<void()> few_left;
+};
+
 // Made by any thread, then used by one, from Register to its end.
 class UringWorker {
  public:
+  // `usual` are the processors that the thread may use beside its own.
   static Result<std::unique_ptr<UringWorker>> Create(int device, const Capabilities& capabilities,
-                                                     UringPlace place);
+                                                     UringPlace place, const cpu_set_t& usual,
+                                                     UringLane& lane);
   ~UringWorker();  // in the thread that has registered, or if none has
 
   // Makes the ring and gives the kernel its entries. The thread goes to its processor.
@@ -56,23 +67,28 @@ class UringWorker {
   };
   class EntryExchange;
 
-  UringWorker(int device, UringPlace place) : device_(device), place_(std::move(place)) {}
+  UringWorker(int device, UringPlace place, const cpu_set_t& usual, UringLane& lane)
+      : device_(device), place_(std::move(place)), usual_processors_(usual), lane_(lane) {}
   io_uring_sqe& Prepare(Entry& entry, uint32_t command);
-  // The thread goes to its processor, and on from there wherever it may.
+  // The thread has the usual policy; goes to its processor; and from there wherever it may.
+  static void LeaveIdle();
   void Settle();
   void Roam();
+  void Begin();  // a request is about to be handled
   void HandleOne(Handler& handler, Entry& entry);
   void HandleFollowing(Handler& handler, Entry& entry, ClientFollower& follower);
   void HandleCompleted(Handler& handler, ClientFollower* follower);
 
   int device_;
   UringPlace place_;
+  const cpu_set_t usual_processors_;  // where the thread may run when it is not settled
+  UringLane& lane_;
   std::vector<std::unique_ptr<Entry>> entries_;
   size_t live_ = 0;  // entries that the kernel or we use
   io_uring ring_{};
   bool has_ring_ = false;
-  cpu_set_t usual_processors_{};  // where the thread may run when it is not settled
   bool roams_ = false;
+  bool streams_ = false;  // the last request was one of many large ones
   ClientFollower::Seat seat_;
   std::atomic<bool> registered_ = false;
   std::atomic<uint64_t> requests_ = 0;

@@ -181,18 +181,51 @@ TEST_P(TransportTest, BlockedRequestsStallNobody) {
   for (std::thread& thread : blocked) thread.join();
 }
 
+// While it lives, this thread and those that it starts are on one processor.
+class OneProcessor {
+ public:
+  OneProcessor() {
+    EXPECT_EQ(::sched_getaffinity(0, sizeof usual_, &usual_), 0);
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    for (size_t i = 0; CPU_COUNT(&one) == 0; ++i) {
+      if (CPU_ISSET(i, &usual_)) CPU_SET(i, &one);
+    }
+    EXPECT_EQ(::sched_setaffinity(0, sizeof one, &one), 0);
+  }
+  ~OneProcessor() { EXPECT_EQ(::sched_setaffinity(0, sizeof usual_, &usual_), 0); }
+
+ private:
+  cpu_set_t usual_;
+};
+
+TEST_P(TransportTest, OfOneProcessorMoreCanBeBlockedThanThereAreThreadsAtFirst) {
+  MemoryHandler& handler = Make();
+  handler.Put("slow", "slow");
+  handler.Put("quick", "quick");
+  Serve();
+  handler.Close("slow");
+  const OneProcessor here;
+  std::vector<std::thread> blocked;
+  for (int i = 1; i <= 40 && !HasFailure(); ++i) {
+    blocked.emplace_back([this] {
+      Fd file(::open(served_->Path("slow").c_str(), O_RDONLY | O_DIRECT));
+      alignas(4096) char bytes[4096];
+      EXPECT_EQ(::read(file.get(), bytes, sizeof(bytes)), 4);
+    });
+    handler.AwaitWaiting(i);
+    EXPECT_EQ(ReadWhole(served_->Path("quick")).value(), "quick");
+  }
+  handler.Open();
+  for (std::thread& thread : blocked) thread.join();
+}
+
 // On one processor a client that was answered sends its next request before the thread that has
 // answered can read it.
 TEST_P(TransportTest, ALoneClientNeedsNoMoreThreads) {
   if (GetParam() != Way::kDevice) GTEST_SKIP() << "only the device's threads become more";
   Make().Put("file", "content");
-  cpu_set_t usual, one;
-  ASSERT_EQ(::sched_getaffinity(0, sizeof usual, &usual), 0);
-  CPU_ZERO(&one);
-  for (size_t i = 0; CPU_COUNT(&one) == 0; ++i) {
-    if (CPU_ISSET(i, &usual)) CPU_SET(i, &one);
-  }
-  ASSERT_EQ(::sched_setaffinity(0, sizeof one, &one), 0);  // and with it the threads that it starts
+  const OneProcessor here;
   ServedOptions options;
   options.transport.following = Following::kNever;
   Serve(options);
@@ -206,7 +239,6 @@ TEST_P(TransportTest, ALoneClientNeedsNoMoreThreads) {
   // One more can come while a thread is kept from reading again by other processes; not one a
   // request.
   EXPECT_LE(served_->transport().statistics().threads, before + 4);
-  ASSERT_EQ(::sched_setaffinity(0, sizeof usual, &usual), 0);
 }
 
 TEST_P(TransportTest, ForgottenNodesAreReported) {
