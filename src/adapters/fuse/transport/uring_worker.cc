@@ -179,22 +179,24 @@ Result<void> UringWorker::Register() {
   return Ok();
 }
 
-void UringWorker::Begin() {
+// Settled before a follower sees it, who takes the processors that it finds for the usual ones.
+void UringWorker::Begin(const Entry& entry) {
+  fuse_in_header header;
+  std::memcpy(&header, entry.header().in_out, sizeof header);
+  streams_ = IsStreamed(header, entry.header().op_in);
+  if (streams_ && !roams_) Roam();
+  if (!streams_ && roams_) Settle();
   const size_t handling = lane_.handling.fetch_add(1) + 1;
   if (handling + kSpareThreads > lane_.threads.load() && lane_.few_left) lane_.few_left();
 }
 
 void UringWorker::HandleOne(Handler& handler, Entry& entry) {
-  Begin();
   EntryExchange exchange(*this, entry);
-  streams_ = IsStreamed(exchange.header(), entry.header().op_in);
-  if (streams_ && !roams_) Roam();
   handler.Handle(exchange);
   if (!exchange.answered()) exchange.Fail(EIO);
   requests_.store(requests() + 1, std::memory_order_relaxed);
   // The next request may have shorter arguments, whose rest must be zero.
   std::memset(entry.header().op_in, 0, sizeof(entry.header().op_in));
-  lane_.handling.fetch_sub(1);
 }
 
 void UringWorker::HandleFollowing(Handler& handler, Entry& entry, ClientFollower& follower) {
@@ -217,11 +219,13 @@ void UringWorker::HandleCompleted(Handler& handler, ClientFollower* follower) {
       --live_;
       continue;
     }
+    Begin(entry);
     if (follower != nullptr) {
       HandleFollowing(handler, entry, *follower);
     } else {
       HandleOne(handler, entry);
     }
+    lane_.handling.fetch_sub(1);
     Prepare(entry, kUringCommitAndFetch);
   }
 }

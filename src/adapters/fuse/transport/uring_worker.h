@@ -74,7 +74,7 @@ class UringWorker {
   static void LeaveIdle();
   void Settle();
   void Roam();
-  void Begin();  // a request is about to be handled
+  void Begin(const Entry& entry);  // its request is about to be handled
   void HandleOne(Handler& handler, Entry& entry);
   void HandleFollowing(Handler& handler, Entry& entry, ClientFollower& follower);
   void HandleCompleted(Handler& handler, ClientFollower* follower);
