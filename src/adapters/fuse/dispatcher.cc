@@ -82,9 +82,7 @@ void NoteAnswering() { answers.fetch_add(1, std::memory_order_acq_rel); }
 void NoteReceived() {}
 void NoteAnswering() {}
 #endif
-}  // namespace
 
-namespace {
 // Whether the kernel takes the attributes of what it asked about for old afterwards: their times.
 bool MakesOld(uint32_t opcode) {
   return opcode != FUSE_LOOKUP && opcode != FUSE_GETATTR && opcode != kOpStatx &&

@@ -117,6 +117,11 @@ Result<void> UringTransport::StartWorkers(const std::vector<UringWorker*>& worke
   return Error(failed.load(), "cannot register io_uring with FUSE");
 }
 
+void UringTransport::LetGrow() {
+  const size_t most = std::min(kMost, DescriptorBudget() / lanes_.size());  // of rings
+  for (Lane& lane : lanes_) lane.most = lane.place.processor < 0 ? 0 : most;
+}
+
 // The kernel gives a new entry what comes next, and when that is answered what has waited.
 void UringTransport::Grow(Lane& lane) {
   if (lane.threads.load() >= lane.most.load() || threads_.stopping()) return;
@@ -153,9 +158,7 @@ Result<std::unique_ptr<Transport>> UringTransport::Start(int device,
     AGENTFS_TRY(RefuseRings(device));
     return started.error();
   }
-  if (threads_per_processor == 0) {
-    for (Lane& lane : transport->lanes_) lane.most = lane.place.processor < 0 ? 0 : kMost;
-  }
+  if (threads_per_processor == 0) transport->LetGrow();
   AGENTFS_ASSIGN(transport->reader_, DeviceChannel::Open(device, capabilities));
   UringTransport* self = transport.get();
   self->threads_.Start("fuse-reader", [self, &handler] {

@@ -61,6 +61,7 @@ class UringTransport : public Transport {
   Result<std::vector<UringWorker*>> MakeWorkers(const UringPlan& plan);
   // The body of a worker's thread. `tried` is called with the errno of registering, or 0.
   void Run(UringWorker& worker, const std::function<void(int)>& tried);
+  void LetGrow();  // from now on
   // Gives a place one thread more. By one of its threads.
   void Grow(Lane& lane);
   // Returns when all have tried. An error: a queue has no entry, so that the kernel does not begin.

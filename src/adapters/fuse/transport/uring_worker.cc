@@ -12,8 +12,7 @@ namespace agentfs::fuse {
 namespace {
 
 constexpr size_t kSmallestPayload = 32 * kPage;  // what a kernel without MAX_PAGES may send
-constexpr uint32_t kStreamedBytes = 128 << 10;
-constexpr size_t kSpareThreads = 2;  // of a place
+constexpr size_t kSpareThreads = 2;              // of a place
 constexpr unsigned kRingFlags =
     IORING_SETUP_SQE128 | IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_DEFER_TASKRUN;
 
@@ -21,15 +20,6 @@ Result<void> MakeRing(unsigned entries, io_uring& ring) {
   const int made = ::io_uring_queue_init(entries, &ring, kRingFlags);
   if (made < 0) return Error(-made, "cannot make an io_uring");
   return Ok();
-}
-
-// A piece of a large file that is read in order: the kernel asks for it before the client needs it,
-// so that both can work at a time if they are on different processors.
-bool IsStreamed(const fuse_in_header& header, std::span<const char> arguments) {
-  if (header.opcode != FUSE_READ) return false;
-  fuse_read_in read;
-  std::memcpy(&read, arguments.data(), sizeof read);
-  return read.size >= kStreamedBytes;
 }
 
 // Of the next submission, for which there always is room: an entry has at most one under way.
@@ -179,15 +169,20 @@ Result<void> UringWorker::Register() {
   return Ok();
 }
 
-// Settled before a follower sees it, who takes the processors that it finds for the usual ones.
-void UringWorker::Begin(const Entry& entry) {
+// The kernel asks for pieces of a large file before the client needs them: both can work at a time,
+// if they are on different processors. A thread is settled before a follower sees it, who takes the
+// processors that it finds for the usual ones.
+Sender UringWorker::Begin(const Entry& entry) {
+  const UringRequestHeader& sent = entry.header();
   fuse_in_header header;
-  std::memcpy(&header, entry.header().in_out, sizeof header);
-  streams_ = IsStreamed(header, entry.header().op_in);
+  std::memcpy(&header, sent.in_out, sizeof header);
+  const Sender sender = SenderOf(header, sent.op_in, sent.state.payload_size);
+  streams_ = header.opcode == FUSE_READ && sender.is_bulk;
   if (streams_ && !roams_) Roam();
   if (!streams_ && roams_) Settle();
   const size_t handling = lane_.handling.fetch_add(1) + 1;
-  if (handling + kSpareThreads > lane_.threads.load() && lane_.few_left) lane_.few_left();
+  if (handling + kSpareThreads > lane_.threads.load()) lane_.few_left();
+  return sender;
 }
 
 void UringWorker::HandleOne(Handler& handler, Entry& entry) {
@@ -199,11 +194,8 @@ void UringWorker::HandleOne(Handler& handler, Entry& entry) {
   std::memset(entry.header().op_in, 0, sizeof(entry.header().op_in));
 }
 
-void UringWorker::HandleFollowing(Handler& handler, Entry& entry, ClientFollower& follower) {
-  const UringRequestHeader& sent = entry.header();
-  fuse_in_header header;
-  std::memcpy(&header, sent.in_out, sizeof header);
-  const Sender sender = SenderOf(header, sent.op_in, sent.state.payload_size);
+void UringWorker::HandleFollowing(Handler& handler, Entry& entry, const Sender& sender,
+                                  ClientFollower& follower) {
   const bool alone = follower.Received(seat_, sender);
   HandleOne(handler, entry);
   if (alone) follower.Finished(seat_);
@@ -219,9 +211,9 @@ void UringWorker::HandleCompleted(Handler& handler, ClientFollower* follower) {
       --live_;
       continue;
     }
-    Begin(entry);
+    const Sender sender = Begin(entry);
     if (follower != nullptr) {
-      HandleFollowing(handler, entry, *follower);
+      HandleFollowing(handler, entry, sender, *follower);
     } else {
       HandleOne(handler, entry);
     }

@@ -29,7 +29,7 @@ struct UringPlace {
 struct UringLane {
   std::atomic<size_t> threads{0};   // that have registered
   std::atomic<size_t> handling{0};  // of these, that handle a request
-  // Called by one of them when few are left that do not; may be empty.
+  // Called by one of them when few are left that do not.
   std::function<void()> few_left;
 };
 
@@ -74,9 +74,11 @@ class UringWorker {
   static void LeaveIdle();
   void Settle();
   void Roam();
-  void Begin(const Entry& entry);  // its request is about to be handled
+  // Its request is about to be handled: whose it is.
+  Sender Begin(const Entry& entry);
   void HandleOne(Handler& handler, Entry& entry);
-  void HandleFollowing(Handler& handler, Entry& entry, ClientFollower& follower);
+  void HandleFollowing(Handler& handler, Entry& entry, const Sender& sender,
+                       ClientFollower& follower);
   void HandleCompleted(Handler& handler, ClientFollower* follower);
 
   int device_;
@@ -88,7 +90,7 @@ class UringWorker {
   io_uring ring_{};
   bool has_ring_ = false;
   bool roams_ = false;
-  bool streams_ = false;  // the last request was one of many large ones
+  bool streams_ = false;  // the last request was for a piece of a large file
   ClientFollower::Seat seat_;
   std::atomic<bool> registered_ = false;
   std::atomic<uint64_t> requests_ = 0;

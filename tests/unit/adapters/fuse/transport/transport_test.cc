@@ -130,13 +130,16 @@ class WaitingHandler : public MemoryHandler {
       exchange.WillWait();
       waiting_ = UsableProcessors();
     }
+    if (exchange.header().opcode == FUSE_READ) reading_ = UsableProcessors();
     MemoryHandler::Handle(exchange);
   }
+  // Of the last request for attributes, and of the last READ.
   int before() const { return before_; }
   int waiting() const { return waiting_; }
+  int reading() const { return reading_; }
 
  private:
-  std::atomic<int> before_ = 0, waiting_ = 0;
+  std::atomic<int> before_ = 0, waiting_ = 0, reading_ = 0;
 };
 
 TEST_P(TransportTest, WhoWaitsForADiskMayRunAnywhereUntilTheAnswer) {
@@ -153,6 +156,28 @@ TEST_P(TransportTest, WhoWaitsForADiskMayRunAnywhereUntilTheAnswer) {
     ASSERT_EQ(::stat(served_->root().c_str(), &st), 0);
     EXPECT_EQ(handler.before(), GetParam() == Way::kUring ? 1 : all);
     EXPECT_EQ(handler.waiting(), all);
+  }
+}
+
+TEST_P(TransportTest, WhoReadsALargeFileMayRunAnywhereUntilSomethingElseComes) {
+  const int all = UsableProcessors();
+  if (all < 2) GTEST_SKIP() << "there is only one processor";
+  auto made = std::make_unique<WaitingHandler>();
+  WaitingHandler& handler = *made;
+  handler_ = std::move(made);
+  handler.Put("file", RandomBytes(1 << 20, 1));
+  ServedOptions options;
+  options.transport.following = Following::kNever;
+  Serve(options);
+  Fd file(::open(served_->Path("file").c_str(), O_RDONLY | O_DIRECT));
+  ASSERT_TRUE(file);
+  const std::unique_ptr<void, decltype(&::free)> memory(::aligned_alloc(4096, 1 << 20), ::free);
+  const int settled = GetParam() == Way::kUring ? 1 : all;
+  for (int round = 0; round < 20; ++round) {
+    ASSERT_EQ(::pread(file.get(), memory.get(), 1 << 20, 0), 1 << 20);
+    EXPECT_EQ(handler.reading(), all);
+    ASSERT_EQ(::pread(file.get(), memory.get(), 4096, 0), 4096);
+    EXPECT_EQ(handler.reading(), settled);
   }
 }
 
