@@ -138,6 +138,20 @@ TEST_F(MountCliTest, GarbageOnTheSocketHarmsNobody) {
   EXPECT_EQ(Read(InMount("README")), "read me\n");
 }
 
+// To the first OPEN of a mount the kernel is told that it need not send any, nor a RELEASE for each
+// file that is created.
+TEST_F(MountCliTest, CreatedFilesAreNotReleasedByMessages) {
+  Mount();
+  for (int i = 0; i < 5; ++i) Write(InMount(std::to_string(i)), "made here");
+  Do({"run", "--", "sh", "-c", "for i in a b c d e; do echo $i > $i; done"});
+  auto client = control::ControlClient::Connect(state() + "/control.sock");
+  ASSERT_TRUE(client.ok());
+  const auto statistics = client->Call("statistics", Json::object());
+  ASSERT_TRUE(statistics.ok());
+  EXPECT_THAT(statistics->dump(), HasSubstr("\"CREATE\""));
+  EXPECT_THAT(statistics->dump(), Not(HasSubstr("\"RELEASE\"")));
+}
+
 TEST_F(MountCliTest, AServerWithoutAMountLeavesByItself) {
   // Started by a mount that is refused, while somebody is connected.
   Mount();
