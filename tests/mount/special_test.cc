@@ -138,6 +138,18 @@ TEST_F(SpecialTest, TypeAndSourceAreShown) {
   EXPECT_EQ(Run("findmnt -no FSTYPE,SOURCE ."), "fuse.agentfs my workspace\n");
 }
 
+TEST_F(SpecialTest, AnXattrIsNotNewAndThereAtOnce) {
+  Start();
+  Write("f", "");
+  const std::string file = path("f");
+  constexpr int kBoth = XATTR_CREATE | XATTR_REPLACE;
+  EXPECT_EQ(::setxattr(file.c_str(), "user.a", "1", 1, kBoth), -1);
+  EXPECT_EQ(errno, ENODATA);
+  ASSERT_EQ(::setxattr(file.c_str(), "user.a", "1", 1, 0), 0);
+  EXPECT_EQ(::setxattr(file.c_str(), "user.a", "2", 1, kBoth), -1);
+  EXPECT_EQ(errno, EEXIST);
+}
+
 TEST_F(SpecialTest, TerminalIoctlsAreNotForFiles) {
   Start();
   Write("f", "x");

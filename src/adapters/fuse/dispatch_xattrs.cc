@@ -47,6 +47,11 @@ Dispatcher::Answer Dispatcher::SetXattr(Request& request) {
                          : (in.flags & XATTR_REPLACE) != 0 ? XattrMode::kReplace
                                                            : XattrMode::kSet;
   const Caller caller = CallerOf(request);
+  // New and there already: never so, and the value tells which of the two it is not.
+  if (mode == XattrMode::kCreate && (in.flags & XATTR_REPLACE) != 0) {
+    AGENTFS_TRY(request.fs().GetXattr(caller, request.node(), name));
+    return Error(EEXIST);
+  }
   AGENTFS_TRY(request.fs().SetXattr(caller, request.node(), name,
                                     std::string_view(payload.data(), in.size), mode));
   if (extended && (in.setxattr_flags & FUSE_SETXATTR_ACL_KILL_SGID) != 0) {
