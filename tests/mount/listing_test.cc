@@ -45,6 +45,23 @@ TEST_F(ListingTest, DotAndDotDotAreThere) {
   EXPECT_EQ(Next(directory), "");
 }
 
+TEST_F(ListingTest, EntriesHaveTheNumbersOfWhatTheyName) {
+  ASSERT_EQ(::mkdir(base("above").c_str(), 0755), 0);
+  ASSERT_EQ(::mkdir(base("above/below").c_str(), 0755), 0);
+  Start(Base::kYes);
+  MakeFiles("above/made", 1);
+  ASSERT_EQ(::rename(path("above/below").c_str(), path("above/made/moved").c_str()), 0);
+  for (const char* name : {".", "above", "above/made", "above/made/moved"}) {
+    const Directory directory = Open(path(name));
+    while (const dirent* entry = ::readdir(directory.get())) {
+      if (name == std::string_view(".") && entry->d_name == std::string_view("..")) continue;
+      struct stat s {};
+      ASSERT_EQ(::lstat(path(std::string(name) + "/" + entry->d_name).c_str(), &s), 0);
+      EXPECT_EQ(entry->d_ino, s.st_ino) << name << "/" << entry->d_name;
+    }
+  }
+}
+
 TEST_F(ListingTest, PositionsHoldWhileEntriesVanish) {
   Start();
   MakeFiles("d", 1000);

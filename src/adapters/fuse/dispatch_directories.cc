@@ -20,22 +20,28 @@ bool IsReserved(uint64_t offset) {
 // An entry without a node: the kernel looks it up when it needs it.
 fuse_entry_out NoEntry() { return {}; }
 
-// "." and "..", as far as the listing has not passed them. The kernel knows better what ".." is.
-void AddDots(DirectoryWriter& writer, uint64_t offset, uint64_t ino, bool plus) {
-  const auto add = [&](std::string_view name, uint64_t next) {
-    return plus ? writer.AddPlus(name, ino, S_IFDIR, next, NoEntry)
-                : writer.Add(name, ino, S_IFDIR, next);
-  };
-  if (offset == 0 && !add(".", kAfterDot)) return;
-  if (offset == 0 || offset == kAfterDot) add("..", kAfterDotDot);
-}
-
 std::span<char> SpaceFor(Exchange& exchange, const fuse_read_in& in) {
   const std::span<char> space = exchange.space();
   return space.first(std::min<size_t>(in.size, space.size()));
 }
 
 }  // namespace
+
+// "." and "..", as far as the listing has not passed them. A tree's root is above itself, as is
+// what the tree cannot say it of: the kernel knows better what is there.
+void Dispatcher::AddDots(Request& request, DirectoryWriter& writer, uint64_t offset,
+                         bool plus) const {
+  if (offset != 0 && offset != kAfterDot) return;
+  const auto add = [&](std::string_view name, NodeId node, uint64_t next) {
+    const uint64_t ino = request.inode.tree->InodeNumber(node);
+    return plus ? writer.AddPlus(name, ino, S_IFDIR, next, NoEntry)
+                : writer.Add(name, ino, S_IFDIR, next);
+  };
+  const NodeId self = request.node().id();
+  if (offset == 0 && !add(".", self, kAfterDot)) return;
+  const Result<Found> above = request.fs().Lookup(CallerOf(request), request.node(), "..");
+  add("..", above.ok() ? above->node->id() : self, kAfterDotDot);
+}
 
 bool Dispatcher::IsDirect(const Tree& tree, NodeId node) const {
   return direct_ != nullptr && direct_->IsOpen(tree, node);
@@ -54,7 +60,7 @@ Dispatcher::Answer Dispatcher::OpenDirectory(Request& request) {
 Dispatcher::Answer Dispatcher::ListPlain(Request& request, const fuse_read_in& in, bool plus) {
   const Tree& tree = *request.inode.tree;
   DirectoryWriter writer(SpaceFor(request.exchange, in));
-  AddDots(writer, in.offset, tree.InodeNumber(request.node().id()), plus);
+  AddDots(request, writer, in.offset, plus);
   const uint64_t cursor = IsReserved(in.offset) ? 0 : in.offset;
   AGENTFS_TRY(request.fs().ReadDirectory(
       CallerOf(request), request.node(), cursor, [&](const DirEntry& entry) {
@@ -79,7 +85,7 @@ Dispatcher::Answer Dispatcher::ReadDirectoryPlus(Request& request) {
   const std::shared_ptr<Tree>& tree = request.inode.tree;
   if (tree->kind() == Tree::Kind::kVirtual) return ListPlain(request, in, true);
   DirectoryWriter writer(SpaceFor(request.exchange, in));
-  AddDots(writer, in.offset, tree->InodeNumber(request.node().id()), true);
+  AddDots(request, writer, in.offset, true);
   const uint64_t cursor = IsReserved(in.offset) ? 0 : in.offset;
   const uint64_t changes = tree->foreign_changes();
   const Result<void> listed = request.fs().ReadDirectoryPlus(

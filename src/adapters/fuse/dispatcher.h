@@ -28,6 +28,8 @@
 
 namespace agentfs::fuse {
 
+class DirectoryWriter;
+
 // The ioctl of the control file. The buffer is a ControlBuffer; its request is replaced by the
 // answer.
 struct ControlBuffer {
@@ -161,6 +163,7 @@ class Dispatcher final : public Handler {
   // Whether the node is open through passthrough: its attributes are asked for one by one.
   bool IsDirect(const Tree& tree, NodeId node) const;
   Answer ListPlain(Request&, const fuse_read_in& in, bool plus);
+  void AddDots(Request&, DirectoryWriter& writer, uint64_t offset, bool plus) const;
 
   // ---- dispatch_xattrs.cc
   Answer GetXattr(Request&);
