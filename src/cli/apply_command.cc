@@ -21,7 +21,7 @@ using ApplyJson = nlohmann::ordered_json;
 constexpr size_t kShownChanges = 40;
 
 ApplyJson ConflictsJson(const std::vector<ApplyConflict>& conflicts) {
-  static constexpr const char* kKinds[] = {"changed", "appeared", "vanished", "overlaps"};
+  static constexpr const char* kKinds[] = {"changed", "appeared", "vanished", "overlaps", "moved"};
   ApplyJson list = ApplyJson::array();
   for (const ApplyConflict& conflict : conflicts) {
     list.push_back({{"path", KnownPath(conflict.path)},
@@ -76,9 +76,11 @@ Result<int> RefuseConflicts(const Context& context, const ApplyCommand& command,
   const std::string message =
       fmt::format("apply: {} conflict{}; nothing was written", plan.conflicts.size(),
                   plan.conflicts.size() == 1 ? "" : "s");
+  const bool moved = plan.conflicts.front().kind == ApplyConflict::Kind::kMoved;
   return Refuse(context, kConflict, "CONFLICT", message, list,
-                "--merge merges text, --force overwrites the base, 'agentfs discard PATH' gives up "
-                "the branch's version",
+                moved ? "name both, or no path to apply everything"
+                      : "--merge merges text, --force overwrites the base, 'agentfs discard PATH' "
+                        "gives up the branch's version",
                 PlanJson(command, plan, false));
 }
 

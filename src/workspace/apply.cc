@@ -110,13 +110,16 @@ Result<ApplyPlan> Applier::Plan(const std::string& ref, const ApplyOptions& opti
   AGENTFS_ASSIGN(plan.views, OpenViews(volume_, "base", ref));
   AGENTFS_ASSIGN(const auto all, FindChanges(volume_, "base", ref, ScopeOf(options.paths),
                                              Effort::kExact, &plan.moved));
+  const CutMoves cut(all, plan.moved, options.paths, plan.views.after);
   // Of a part of a directory nobody can say that it is the base's.
   std::erase_if(plan.moved, [&](const StandIn& each) {
     return !options.paths.empty() && !IsAtOrBelow(each.path, options.paths);
   });
   plan.changes = WithParents(all, SelectPaths(all, options.paths));
+  plan.conflicts = FindCutMoves(cut, plan.changes);
+  const bool cuts = !plan.conflicts.empty();
   for (const PathChange& change : plan.changes) {
-    if (options.on_conflict == OnConflict::kOverwrite) break;
+    if (cuts || options.on_conflict == OnConflict::kOverwrite) break;
     AGENTFS_ASSIGN(auto conflict, FindConflict(plan.views, change));
     if (!conflict) continue;
     AGENTFS_ASSIGN(const bool same, SaysTheSame(plan.views, change));

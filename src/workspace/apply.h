@@ -19,16 +19,18 @@
 
 namespace agentfs {
 
-// A path where the base is not what the branch has seen.
+// A path where the base is not what the branch has seen, or that cannot be applied alone.
 struct ApplyConflict {
   enum class Kind : uint8_t {
     kChanged,   // the base's file was changed
     kAppeared,  // the base has something that the branch does not know
     kVanished,  // the base's file is gone, or something else
     kOverlaps,  // both have changed the same lines
+    kMoved,     // a part of what the branch has moved from `from` to `to`
   };
   Kind kind = Kind::kChanged;
   std::string path;
+  std::string from = {}, to = {};
 
   std::string reason() const;
 };

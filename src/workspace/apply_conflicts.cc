@@ -3,6 +3,7 @@
 
 #include <sys/stat.h>
 
+#include "absl/container/flat_hash_set.h"
 #include "agentfs/files.h"
 #include "base/clock.h"
 #include "core/originals.h"
@@ -19,7 +20,7 @@ using MaybeConflict = std::optional<ApplyConflict>;
 constexpr uint64_t kMaxMerged = uint64_t{16} << 20;
 
 MaybeConflict In(ConflictKind kind, const PathChange& change) {
-  return ApplyConflict{kind, change.path};
+  return ApplyConflict{kind, change.path, {}, {}};
 }
 
 // The base's file is the one whose node the branch has changed.
@@ -50,7 +51,9 @@ MaybeConflict ConflictOfModified(const PathChange& change) {
                                                   : MaybeConflict();
   }
   if (change.since_ms == 0) return In(ConflictKind::kAppeared, change);
-  return ChangedSince(change) ? In(ConflictKind::kChanged, change) : MaybeConflict();
+  // What is new in a directory is listed by itself; what has gone from it was perhaps applied.
+  const bool changed = !S_ISDIR(change.before.attr.mode) && ChangedSince(change);
+  return changed ? In(ConflictKind::kChanged, change) : MaybeConflict();
 }
 
 // A regular one, of a size that fits in memory.
@@ -92,6 +95,8 @@ std::string ApplyConflict::reason() const {
       return "gone from the base, changed in the branch";
     case ConflictKind::kOverlaps:
       return "changed in both, and cannot be merged";
+    case ConflictKind::kMoved:
+      return "the branch has " + from + " as " + to + ": apply both, or neither";
   }
   return "";
 }
@@ -111,6 +116,20 @@ Result<std::optional<ApplyConflict>> FindConflict(const Views& views, const Path
                                                     : MaybeConflict();
   }
   return MaybeConflict();
+}
+
+std::vector<ApplyConflict> FindCutMoves(const CutMoves& cut,
+                                        const std::vector<PathChange>& changes) {
+  std::vector<ApplyConflict> conflicts;
+  absl::flat_hash_set<const Move*> told;
+  for (const PathChange& change : changes) {
+    const Move* move = cut.From(change.path);
+    if (move == nullptr && !change.old_path.empty()) move = cut.From(change.old_path);
+    if (move == nullptr) move = cut.To(change.path);
+    if (move == nullptr || !told.insert(move).second) continue;
+    conflicts.push_back({ConflictKind::kMoved, change.path, move->from, move->to});
+  }
+  return conflicts;
 }
 
 Result<bool> SaysTheSame(const Views& views, const PathChange& change) {

@@ -3,14 +3,20 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "agentfs/result.h"
 #include "workspace/apply.h"
+#include "workspace/cut_moves.h"
 
 namespace agentfs {
 
 // Whether the base, at this path, is what the branch has seen.
 Result<std::optional<ApplyConflict>> FindConflict(const Views& views, const PathChange& change);
+
+// The moves that `changes`, a part of the branch's, would tear apart; each once.
+std::vector<ApplyConflict> FindCutMoves(const CutMoves& cut,
+                                        const std::vector<PathChange>& changes);
 
 // Whether the base's file says what it said when the branch saw it, though it was written or
 // touched since: nothing is lost if the branch's takes its place. So of text, and of an index of

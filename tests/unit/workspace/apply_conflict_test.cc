@@ -2,6 +2,7 @@
 //
 // Where the base is not what the branch has seen.
 #include "apply_rig.h"
+#include "workspace/restore_paths.h"
 
 namespace agentfs {
 namespace {
@@ -217,6 +218,61 @@ TEST_F(ApplyTest, ANewFileThatWasWrittenAgainAsItWasIsTakenBack) {
   BaseFile("d/new/b", "1\n");
   Get(Open().UndoLast());
   EXPECT_EQ(Dump(layout_.base), before);
+}
+
+// Of what the branch has moved it may know no more than where the base has it.
+TEST_F(ApplyTest, WhatWasMovedIsAppliedAsAWhole) {
+  for (const std::string each : {"from", "from/sub", "to"}) BaseDirectory(each);
+  BaseFile("from/file", "1");
+  BaseFile("from/sub/deep", "2");
+  BaseFile("single", "3");
+  OpenOverBase(Backing::kSqlite);
+  Get(Branch()->Rename("from", "to/moved"));
+  Get(Branch()->Rename("single", "to/single"));
+  const Tree before = Dump(layout_.base), shown = DumpView(*Branch());
+  const auto refused = [&](std::vector<std::string> paths) {
+    Applier applier = Open();
+    // Nothing to overwrite: force is no way out.
+    const ApplyPlan plan = PlanAll(applier, OnConflict::kOverwrite, std::move(paths));
+    std::vector<std::string> reasons;
+    for (const ApplyConflict& conflict : plan.conflicts) reasons.push_back(conflict.reason());
+    return reasons;
+  };
+  const std::string moved = "the branch has /from as /to/moved: apply both, or neither";
+  EXPECT_THAT(refused({"/from"}), ElementsAre(moved));
+  EXPECT_THAT(refused({"/from/file"}), ElementsAre(moved));
+  EXPECT_THAT(refused({"/to/moved/sub"}), ElementsAre(moved));
+  EXPECT_THAT(refused({"/to/moved"}), ElementsAre(moved));
+  EXPECT_THAT(refused({"/single"}),
+              ElementsAre("the branch has /single as /to/single: apply both, or neither"));
+  EXPECT_EQ(Dump(layout_.base), before);
+
+  // A file can be copied, since older layers keep its original.
+  ApplyAll(OnConflict::kRefuse, {"/to/single"});
+  EXPECT_EQ(ReadBase("to/single"), "3");
+  EXPECT_THAT(Differences(), testing::Contains("/single"));
+  ApplyAll(OnConflict::kRefuse, {"/single"});
+  ApplyAll(OnConflict::kRefuse, {"/from", "/to/moved"});
+  EXPECT_EQ(ReadBase("to/moved/sub/deep"), "2");
+  EXPECT_THAT(Differences(), IsEmpty());
+  EXPECT_EQ(DumpView(*Branch()), shown);
+  ExpectClean();
+}
+
+TEST_F(ApplyTest, WhatIsDiscardedOfAMoveIsAFileOfItsOwn) {
+  BaseDirectory("from");
+  BaseFile("from/file", "1");
+  OpenOverBase(Backing::kSqlite);
+  Get(Branch()->Rename("from", "moved"));
+  Get(RestorePaths(volume(), "main", "base", {"/from"}, {}));
+  EXPECT_EQ(Get(Branch()->ReadFile("from/file")), "1");
+  Get(Branch()->WriteFile("from/file", "2"));
+  EXPECT_EQ(Get(Branch()->ReadFile("moved/file")), "1");
+  ApplyAll();
+  EXPECT_EQ(ReadBase("from/file"), "2");
+  EXPECT_EQ(ReadBase("moved/file"), "1");
+  EXPECT_THAT(Differences(), IsEmpty());
+  ExpectClean();
 }
 
 }  // namespace

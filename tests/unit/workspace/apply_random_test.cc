@@ -2,6 +2,8 @@
 //
 // Applying what was done at random: a directory of the host, to which the same was done, is what
 // the base must be then.
+#include <random>
+
 #include "apply_rig.h"
 #include "native_subject.h"
 #include "random_changes.h"
@@ -13,11 +15,30 @@ namespace fs = std::filesystem;
 using testing::IsEmpty;
 
 constexpr uint32_t kRounds = 8;  // each with a seed of its own
+constexpr int kParts = 6;
 
 class ApplyRandomTest : public ApplyTest, public testing::WithParamInterface<uint32_t> {
  protected:
   void Change(posix::Subject& subject, uint32_t seed) {
     RandomChanges(subject, seed, RandomChanges::Links::kWithin).Make(40);
+  }
+  // One of the paths that differ, and what is below it.
+  void ApplyAPart(std::mt19937& random, const Tree& shown) {
+    const std::vector<std::string> left = Differences();
+    if (left.empty()) return;
+    const std::string path = left[random() % left.size()];
+    SCOPED_TRACE("a part: " + path);
+    Applier applier = Open();
+    const ApplyPlan plan = PlanAll(applier, OnConflict::kRefuse, {path});
+    for (const ApplyConflict& conflict : plan.conflicts) {
+      EXPECT_EQ(conflict.kind, ApplyConflict::Kind::kMoved)
+          << conflict.path << ": " << conflict.reason();
+    }
+    if (plan.conflicts.empty()) {
+      Get(applier.Apply(plan, "main", Applier::Extent::kPaths));
+      EXPECT_THAT(Differences(), testing::Not(testing::Contains(path)));
+    }
+    EXPECT_EQ(DumpView(*Branch()), shown);
   }
   // Of the base, the branch, and a snapshot that was taken before.
   void ExpectApplied(const Tree& twin, const Tree& shown, const std::string& snapshot) {
@@ -56,11 +77,35 @@ TEST_P(ApplyRandomTest, TheBaseIsWhatTheSameChangesMakeOfADirectory) {
   }
 }
 
+// Only what the branch has moved cannot be taken apart.
+TEST_P(ApplyRandomTest, PartsAreAppliedInAnyOrder) {
+  OpenOverBase(Backing::kSqlite);
+  const uint32_t seed = GetParam();
+  SCOPED_TRACE("seed " + std::to_string(seed));
+  std::mt19937 random(seed);
+  const std::string twin = state() + "/twin";
+  fs::create_directories(twin);
+  for (uint32_t round = 0; round < kRounds && !HasFailure(); ++round) {
+    SCOPED_TRACE("round " + std::to_string(round));
+    Change(*Branch(), seed + round);
+    Change(*Get(posix::OpenNativeSubject(twin)), seed + round);
+    const Tree wanted = Content(Dump(twin)), shown = DumpView(*Branch());
+    const std::string snapshot = "round-" + std::to_string(round);
+    Get(volume().CreateSnapshot("main", snapshot, "", Durability::kNone));
+    for (int part = 0; part < kParts && !HasFailure(); ++part) ApplyAPart(random, shown);
+    ApplyAll();
+    ExpectApplied(wanted, shown, snapshot);
+    ExpectClean();
+  }
+}
+
 // Those that have found something, or a hundred others from AGENTFS_TEST_SEED on; the directories
 // of the host, and so the order of what is done, are new each time all the same.
 std::vector<uint32_t> Seeds() {
   const char* text = std::getenv("AGENTFS_TEST_SEED");
-  if (text == nullptr) return {2349881349, 1548389941, 7919, 23757, 3442240791, 1044, 90000056};
+  if (text == nullptr) {
+    return {2349881349, 1548389941, 7919, 23757, 3442240791, 1044, 90000056, 5144};
+  }
   std::vector<uint32_t> seeds;
   const auto first = static_cast<uint32_t>(std::strtoul(text, nullptr, 10));
   for (uint32_t i = 0; i < 100; ++i) seeds.push_back(first + i * kRounds);
