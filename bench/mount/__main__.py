@@ -19,6 +19,7 @@ import base
 import branches
 import machine
 import measure
+import message
 import programs
 import reading
 import report
@@ -31,7 +32,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 PROGRAM = os.path.normpath(f"{HERE}/../../build/release/bin/agentfs")
 WORKLOADS = [*reading.WORKLOADS, *writing.WORKLOADS, *programs.WORKLOADS,
              *base.WORKLOADS]
-SECTIONS = {"branches": branches.measure, "snapshots": sustained.measure}
+SECTIONS = {"branches": branches, "snapshots": sustained, "message": message}
 
 
 def arguments():
@@ -112,10 +113,10 @@ def compare(options, run_directory, sizes):
 
 def measure_sections(chosen, repository, sizes, options, say, sections, failed):
     """Adds what is no workload; a failure of one is told and does not lose the rest."""
-    for name, make in SECTIONS.items():
+    for name, section in SECTIONS.items():
         if wanted(name, options):
             try:
-                sections += make(chosen, repository, sizes, options.repetitions, say)
+                sections += section.measure(chosen, repository, sizes, options.repetitions, say)
             except (machine.CommandFailed, OSError) as error:
                 failed.append(f"{name}: {error}")
 
@@ -165,7 +166,8 @@ def main():
     if options.list:
         for workload in WORKLOADS:
             print(f"{workload.name}: {workload.about}")
-        print("branches: " + branches.ABOUT + "\nsnapshots: " + sustained.ABOUT)
+        for name, section in SECTIONS.items():
+            print(f"{name}: {section.ABOUT}")
         return 0
     signal.signal(signal.SIGTERM, stop)
     try:
