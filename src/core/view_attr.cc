@@ -221,7 +221,10 @@ Result<void> View::SetAcl(const Caller& caller, ViewNode& node, std::string_view
   {
     Journal::Change change(nodes_.journal());
     node.ctime = Now();
-    if (access) node.mode = (node.mode & ~uint32_t{0777}) | acl.Mode();
+    if (access) {
+      node.mode = (node.mode & ~uint32_t{0777}) | acl.Mode();
+      if (!MayKeepSetGid(caller, node.gid)) node.mode &= ~uint32_t{S_ISGID};
+    }
     nodes_.PutNode(change, node);
     PutXattrLocked(change, node, name, kept ? &bytes : nullptr);
     note.Done(change, node);

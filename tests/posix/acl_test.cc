@@ -69,6 +69,21 @@ TEST_P(AclTest, TheListFollowsTheMode) {
   EXPECT_EQ(Get("f", kAccess), Named(7, 6, 4, 5, 1));
 }
 
+TEST_P(AclTest, SetgidIsForMembersOfTheGroup) {
+  NEEDS_OTHERS();
+  const auto mode_after = [&](const Identity& who, const std::string& name) {
+    EXPECT_OK(fs().Chmod("d", 02777));
+    As as(fs(), who);
+    EXPECT_OK(fs().SetXattr("d", name, Named(7, 7, 7, 7, 7)));
+    return Mode("d");
+  };
+  Value(setup().MakeDirectory("d"));
+  Value(setup().Chown("d", kAlice.uid, kTeam));
+  EXPECT_EQ(mode_after(kAlice, kDefault), 02777u);
+  EXPECT_EQ(mode_after(kAliceInTeam, kAccess), 02777u);
+  EXPECT_EQ(mode_after(kAlice, kAccess), 0777u);
+}
+
 TEST_P(AclTest, AListThatIsAModeIsNotKept) {
   Value(setup().WriteFile("f", "", 0644));
   Value(setup().SetXattr("f", kAccess, Named(6, 6, 4, 6, 4)));

@@ -13,6 +13,8 @@ namespace {
 // The arguments of SETXATTR are shorter unless FUSE_SETXATTR_EXT was agreed on.
 constexpr size_t kShortSetXattr = 8;
 
+constexpr std::string_view kAccessList = "system.posix_acl_access";
+
 }  // namespace
 
 // `asked` 0: only the size. The list of names and the value are asked for alike.
@@ -54,7 +56,8 @@ Dispatcher::Answer Dispatcher::SetXattr(Request& request) {
   }
   AGENTFS_TRY(request.fs().SetXattr(caller, request.node(), name,
                                     std::string_view(payload.data(), in.size), mode));
-  if (extended && (in.setxattr_flags & FUSE_SETXATTR_ACL_KILL_SGID) != 0) {
+  // The kernel says it with default lists too, which are none of the directory's own mode.
+  if (extended && (in.setxattr_flags & FUSE_SETXATTR_ACL_KILL_SGID) != 0 && name == kAccessList) {
     AGENTFS_ASSIGN(const Attr attr, request.fs().GetAttr(request.node()));
     AttrChange change;
     change.mode = attr.mode & 05777;
