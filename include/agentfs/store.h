@@ -266,6 +266,17 @@ class Store {
     uint64_t file_bytes = 0;
   };
   virtual Result<Usage> GetUsage() = 0;
+
+  // Bytes that the store can still take.
+  struct Room {
+    uint64_t disk = kUnlimited;       // free on the disk, whoever takes them
+    uint64_t disk_size = kUnlimited;  // of all that the disk has
+    uint64_t own = 0;                 // in its files, which need not grow for them
+
+    static constexpr uint64_t kUnlimited = uint64_t{1} << 62;
+  };
+  // Unlimited where the store has no disk or cannot tell. Cheap enough for every commit.
+  virtual Room GetRoom() { return {}; }
 };
 
 }  // namespace agentfs

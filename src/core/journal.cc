@@ -24,7 +24,7 @@ uint64_t Weight(size_t key, size_t value, size_t blob) {
 }  // namespace
 
 Journal::Journal(Store& store, const Options& options, Hooks hooks)
-    : store_(store), options_(options), hooks_(std::move(hooks)) {
+    : store_(store), options_(options), hooks_(std::move(hooks)), room_(store) {
   {
     absl::MutexLock lock(&append_mu_);
     current_ = std::make_unique<Pending>();
@@ -144,19 +144,33 @@ void Journal::PutAtSeal(TableId table, std::string_view key, std::string_view va
   Append(Mutation::Kind::kPut, table, key, value, {});
 }
 
-Result<void> Journal::Admit(Growth growth) {
+// What is pending may need less room than was set aside for it, or give some back: what was removed
+// does so once its rows have gone, too, two batches later.
+Result<void> Journal::TakeRoom(uint64_t bytes) {
+  Result<void> taken = room_.Take(bytes, pending_bytes());
+  for (int flushes = 0; !taken.ok() && flushes < 3; ++flushes) {
+    const uint64_t appended = AppendedBatch();
+    if (IsCommitted(appended)) break;
+    AGENTFS_TRY(AwaitBatch(appended, Durability::kNone));
+    taken = room_.Take(bytes, pending_bytes());
+  }
+  return taken;
+}
+
+Result<void> Journal::Admit(Growth growth, uint64_t bytes) {
   if (!MemoryReserve::IsThere()) [[unlikely]]
     return Error(ENOMEM);
-  if (growth == Growth::kGrows && error_.load(std::memory_order_relaxed) != 0) [[unlikely]] {
+  if (growth != Growth::kFrees && error_.load(std::memory_order_relaxed) != 0) [[unlikely]] {
     absl::MutexLock lock(&mu_);
     return last_error_;
   }
+  if (growth == Growth::kGrows) AGENTFS_TRY(TakeRoom(bytes));
   if (pending_bytes_.load(std::memory_order_relaxed) <= options_.max_pending_bytes) [[likely]] {
     return Ok();
   }
   absl::MutexLock lock(&mu_);
   while (pending_bytes_.load() > options_.max_pending_bytes && !stopping_) {
-    if (error_.load() != 0) return growth == Growth::kGrows ? Result<void>(last_error_) : Ok();
+    if (error_.load() != 0) return growth == Growth::kFrees ? Ok() : Result<void>(last_error_);
     work_.Signal();
     done_.Wait(&mu_);
   }
@@ -330,6 +344,7 @@ Result<void> Journal::Commit(Pending& pending, Durability durability) {
 
 void Journal::Succeeded(std::unique_ptr<Pending> pending, Durability durability) {
   error_.store(0);
+  room_.Forget();
   const uint64_t sequence = pending->sequence;
   const uint64_t bytes = pending->batch.bytes;
   // Before anybody learns of it: who has waited for the batch may take down the view whose nodes

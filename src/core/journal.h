@@ -22,11 +22,14 @@
 #include "base/sharded_mutex.h"
 #include "core/node.h"
 #include "core/op_events.h"
+#include "core/room_guard.h"
 
 namespace agentfs {
 
-// Whether a change can be let in while the store cannot be written: one that frees space can.
-enum class Growth : uint8_t { kGrows, kFrees };
+// Whether a change can be let in while the store cannot be written, or its disk is nearly full: one
+// that frees space can. kSettles: of what is on the disk already; it needs a store that can be
+// written, and no more.
+enum class Growth : uint8_t { kGrows, kSettles, kFrees };
 
 // Whose a change is: somebody's, who may wait for it, or the volume's own, whom nobody waits for.
 enum class ChangeOf : uint8_t { kUser, kVolume };
@@ -55,9 +58,13 @@ class Journal {
   ~Journal();  // commits what is pending, unsynced, if it can
 
   // Waits while too much is pending; gives the store's error (ENOSPC, EIO) while it cannot be
-  // written, and ENOMEM while there is no memory to come to an end with. Call before taking node
-  // locks.
-  Result<void> Admit(Growth growth);
+  // written, ENOSPC where there is no room for `bytes` more (RoomGuard), and ENOMEM while there is
+  // no memory to come to an end with. Call before taking node locks.
+  Result<void> Admit(Growth growth, uint64_t bytes = 0);
+
+  // Whether something that grows would be admitted as far as the disk goes, without waiting for
+  // what is pending.
+  bool HasRoom() { return room_.Take(0, pending_bytes()).ok(); }
 
   // While a Change lives, no batch is cut and no snapshot taken: what one Change appends is
   // committed together. Short; never waits for a lock of a node or for a disk.
@@ -178,6 +185,7 @@ class Journal {
   void Succeeded(std::unique_ptr<Pending> pending, Durability durability);
   // Null: there was no memory to cut a batch.
   void Failed(std::unique_ptr<Pending> pending, Error error);
+  Result<void> TakeRoom(uint64_t bytes);
   Result<void> AwaitBatch(uint64_t batch, Durability durability);
   void NoteUserChange() { changed_.store(sequence_.load(std::memory_order_relaxed)); }
   // The gate is held, shared or exclusive.
@@ -188,6 +196,7 @@ class Journal {
   Store& store_;
   const Options options_;
   const Hooks hooks_;
+  RoomGuard room_;
 
   // Lock order: node locks, gate_, then append_mu_ or mu_.
   ShardedMutex gate_;

@@ -131,7 +131,7 @@ class View final : public FileSystem {
     XattrMap xattrs = {};
   };
 
-  Result<void> Admit(Growth growth);
+  Result<void> Admit(Growth growth, uint64_t bytes = 0);
   // Without a place at the end of the file, which `at` is then.
   Result<size_t> WriteTo(const Caller& caller, ViewNode& node, std::span<const char> data,
                          std::optional<uint64_t>& at);

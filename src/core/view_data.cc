@@ -76,7 +76,7 @@ Result<uint64_t> View::Append(const Caller& caller, Node& node, std::span<const 
 Result<size_t> View::WriteTo(const Caller& caller, ViewNode& node, std::span<const char> data,
                              std::optional<uint64_t>& at) {
   Operation operation(*this);
-  AGENTFS_TRY(Admit(Growth::kGrows));
+  AGENTFS_TRY(Admit(Growth::kGrows, data.size()));
   Note note(*this, OpKind::kWrite, caller, node);
   note.Attach(node, data.size());
   Anchor anchor(*this, node);
@@ -164,12 +164,14 @@ Result<int> View::NewHostFile() {
   if (nodes_.read_only() || volume.blobs == nullptr || volume.options.single_file || limited) {
     return Error(EOPNOTSUPP);
   }
+  // Nor before the disk is full.
+  if (!nodes_.journal().HasRoom()) return Error(EOPNOTSUPP);
   return volume.blobs->NewFile();
 }
 
 Result<void> View::TakeContent(const Caller& caller, Node& base_node, const HostContent& content) {
   Operation operation(*this);
-  AGENTFS_TRY(Admit(Growth::kGrows));
+  AGENTFS_TRY(Admit(Growth::kSettles));
   ViewNode& node = AsViewNode(base_node);
   Note note(*this, content.kind, caller, node);
   if (content.modified && content.kind != OpKind()) note.Attach(node, content.bytes);

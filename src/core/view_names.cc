@@ -54,9 +54,9 @@ void View::WithoutOperations(const std::function<void()>& change) {
   operations_.Unlock();
 }
 
-Result<void> View::Admit(Growth growth) {
+Result<void> View::Admit(Growth growth, uint64_t bytes) {
   if (nodes_.read_only()) return Error(EROFS);
-  return nodes_.journal().Admit(growth);
+  return nodes_.journal().Admit(growth, bytes);
 }
 
 Result<NodeLock> View::LockDirectory(ViewNode& node, LockMode mode) {

@@ -44,6 +44,7 @@ class FaultyStore : public Store {
   Result<void> Close() override { return store_->Close(); }
   StoreCapabilities capabilities() const override { return store_->capabilities(); }
   Result<Usage> GetUsage() override { return store_->GetUsage(); }
+  Room GetRoom() override { return store_->GetRoom(); }
 
  private:
   // The errno with which the commit that starts now must fail, 0 if it must not.

@@ -3,18 +3,33 @@
 
 #include <sqlite3.h>
 
+#include <algorithm>
+#include <filesystem>
+#include <system_error>
 #include <utility>
 
 #include "absl/time/time.h"
 #include "stores/sqlite/file_header.h"
+#include "sys/fs_stats.h"
 
 namespace agentfs {
 namespace {
 
 // So little that commits can wait for it.
 constexpr uint64_t kRestBytes = uint64_t{8} << 20;
+// A log below this does not matter on any disk.
+constexpr uint64_t kShortLog = uint64_t{512} << 10;
+// And so much of it stays, for commits on a disk that others have filled.
+constexpr uint64_t kKeptLog = uint64_t{2} << 20;
+// How long commits wait for another program's reader when the log is cut off.
+constexpr int kTruncateMilliseconds = 50;
 // Less than the interval in which a journal commits.
 constexpr absl::Duration kQuiet = absl::Milliseconds(80);
+
+uint64_t FreeOnDisk(const std::string& file) {
+  const auto stats = HostFsStats(file);
+  return stats.ok() && stats->blocks > 0 ? stats->blocks_available * stats->block_size : UINT64_MAX;
+}
 
 }  // namespace
 
@@ -24,6 +39,11 @@ WalLimits WalLimits::For(uint64_t page_size) {
   return {kStart, uint64_t{512} << 20, uint64_t{1} << 30};
 }
 
+WalLimits WalLimits::On(uint64_t free) const {
+  const uint64_t most = std::max(kShortLog, free / 8);
+  return {std::min(start, most), std::min(busy, most), std::min(wait, most)};
+}
+
 Result<std::unique_ptr<Checkpointer>> Checkpointer::Start(const std::string& file,
                                                           uint64_t page_size,
                                                           absl::Mutex* commit_mu,
@@ -31,17 +51,20 @@ Result<std::unique_ptr<Checkpointer>> Checkpointer::Start(const std::string& fil
   AGENTFS_ASSIGN(auto connection, Connection::Open(file, Access::kReadWrite));
   AGENTFS_TRY(connection->Execute("PRAGMA synchronous = FULL", "open"));
   AGENTFS_TRY(connection->Execute("PRAGMA wal_autocheckpoint = 0", "open"));
+  sqlite3_busy_timeout(connection->db(), kTruncateMilliseconds);
   return std::unique_ptr<Checkpointer>(
-      new Checkpointer(std::move(connection), page_size, commit_mu, readers));
+      new Checkpointer(std::move(connection), file, page_size, commit_mu, readers));
 }
 
-Checkpointer::Checkpointer(std::unique_ptr<Connection> connection, uint64_t page_size,
-                           absl::Mutex* commit_mu, ReaderPool* readers)
+Checkpointer::Checkpointer(std::unique_ptr<Connection> connection, std::string file,
+                           uint64_t page_size, absl::Mutex* commit_mu, ReaderPool* readers)
     : connection_(std::move(connection)),
+      file_(std::move(file)),
       page_size_(page_size),
-      limits_(WalLimits::For(page_size)),
+      roomy_(WalLimits::For(page_size)),
       commit_mu_(commit_mu),
       readers_(readers),
+      limits_(roomy_),
       thread_([this] { Run(); }) {}
 
 Checkpointer::~Checkpointer() {
@@ -53,7 +76,9 @@ Checkpointer::~Checkpointer() {
 }
 
 void Checkpointer::Notice(uint64_t wal_bytes) {
+  const WalLimits limits = wal_bytes < kShortLog ? roomy_ : roomy_.On(FreeOnDisk(file_));
   absl::MutexLock lock(&mu_);
+  limits_ = limits;
   wal_bytes_ = wal_bytes;
   ++commits_;
 }
@@ -64,6 +89,19 @@ uint64_t Checkpointer::Pass() {
   const int code = sqlite3_wal_checkpoint_v2(connection_->db(), nullptr, SQLITE_CHECKPOINT_PASSIVE,
                                              nullptr, &done);
   return code == SQLITE_OK && done > 0 ? static_cast<uint64_t>(done) * page_size_ : 0;
+}
+
+void Checkpointer::Finish() {
+  Pass();
+  {
+    absl::MutexLock lock(&mu_);
+    if (limits_.start == roomy_.start) return;
+  }
+  std::error_code failed;
+  const uint64_t size = std::filesystem::file_size(file_ + "-wal", failed);
+  if (failed || size <= kKeptLog) return;
+  sqlite3_wal_checkpoint_v2(connection_->db(), nullptr, SQLITE_CHECKPOINT_TRUNCATE, nullptr,
+                            nullptr);
 }
 
 bool Checkpointer::MustFinish(uint64_t done) {
@@ -95,7 +133,7 @@ void Checkpointer::Run() {
     // they wait, so that the WAL is empty and the next commit starts it anew.
     if (MustFinish(Pass())) {
       absl::MutexLock commit_lock(commit_mu_);
-      Pass();
+      Finish();
       absl::MutexLock lock(&mu_);
       wal_bytes_ = 0;
     }

@@ -25,6 +25,9 @@ struct WalLimits {
   // A file for large rows may have a long one, so that a large file that is being written has the
   // processor and the disk to itself (docs/decisions/0005-stores.md).
   static WalLimits For(uint64_t page_size);
+  // The same where the disk has `free` bytes: the log must not be what fills it, and there must be
+  // room for it in the database.
+  WalLimits On(uint64_t free) const;
 };
 
 // Its connection always syncs: first the WAL, then, when the pages are in the database, that. So
@@ -40,25 +43,35 @@ class Checkpointer {
 
   // The size of the WAL after a commit; starts a pass if it is long.
   void Notice(uint64_t wal_bytes) ABSL_LOCKS_EXCLUDED(mu_);
+  // All of the WAL was copied by somebody else.
+  void Emptied() ABSL_LOCKS_EXCLUDED(mu_) {
+    absl::MutexLock lock(&mu_);
+    wal_bytes_ = 0;
+  }
 
  private:
-  Checkpointer(std::unique_ptr<Connection> connection, uint64_t page_size, absl::Mutex* commit_mu,
-               ReaderPool* readers);
+  Checkpointer(std::unique_ptr<Connection> connection, std::string file, uint64_t page_size,
+               absl::Mutex* commit_mu, ReaderPool* readers);
   void Run();
   // Copies what the readers allow; what fails will be tried again after the next commit. Gives the
   // bytes of the WAL that are in the database now.
   uint64_t Pass();
+  // The last of a pass, for which commits wait. On a disk with little room the log gives back its
+  // own.
+  void Finish() ABSL_EXCLUSIVE_LOCKS_REQUIRED(commit_mu_) ABSL_LOCKS_EXCLUDED(mu_);
   // Whether commits have to wait for the rest, of which `done` bytes are copied.
   bool MustFinish(uint64_t done) ABSL_LOCKS_EXCLUDED(mu_);
   // Waits for a WAL worth copying; false: it is time to stop.
   bool AwaitWork() ABSL_LOCKS_EXCLUDED(mu_);
 
   std::unique_ptr<Connection> connection_;
+  const std::string file_;
   const uint64_t page_size_;
-  const WalLimits limits_;
+  const WalLimits roomy_;  // the limits where the disk has room
   absl::Mutex* commit_mu_;
   ReaderPool* readers_;
   absl::Mutex mu_;
+  WalLimits limits_ ABSL_GUARDED_BY(mu_);  // as the disk was at the last commit
   uint64_t commits_ ABSL_GUARDED_BY(mu_) = 0;
   uint64_t passed_ ABSL_GUARDED_BY(mu_) = 0;     // commits_ when the last pass started
   uint64_t wal_bytes_ ABSL_GUARDED_BY(mu_) = 0;  // at the last commit

@@ -31,6 +31,7 @@
 #include "stores/sqlite/table_sql.h"
 #include "stores/sqlite/views.h"
 #include "stores/sqlite/wal_file.h"
+#include "sys/fs_stats.h"
 
 namespace agentfs {
 namespace {
@@ -38,6 +39,9 @@ namespace {
 // Numbers of the statements of a table; those of scans start at kScan.
 enum StatementId : uint32_t { kPut = 0, kDelete = 1, kGet = 2, kScan = 16 };
 uint32_t IdOf(TableId table, uint32_t id) { return uint32_t{table} << 16 | id; }
+
+// With so much free on the disk nobody asks for more.
+constexpr uint64_t kMuchRoom = uint64_t{4} << 30;
 
 uint64_t FileSize(const std::string& file) {
   struct stat status;
@@ -93,6 +97,7 @@ class SqliteStore : public Store {
     return {.name = "sqlite", .durable = true, .sql = true, .single_file = true};
   }
   Result<Usage> GetUsage() override;
+  Room GetRoom() override;
 
  private:
   Result<void> CreateTables() ABSL_EXCLUSIVE_LOCKS_REQUIRED(commit_mu_);
@@ -104,6 +109,10 @@ class SqliteStore : public Store {
   bool IsAbsent(TableId table) const { return !HasTable(schema_.tables[table], file_version_); }
   Result<void> Apply(const Batch& batch) ABSL_EXCLUSIVE_LOCKS_REQUIRED(commit_mu_);
   Result<void> ApplyOne(const Mutation& mutation) ABSL_EXCLUSIVE_LOCKS_REQUIRED(commit_mu_);
+  Result<void> CommitBatch(const Batch& batch, Durability durability)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(commit_mu_);
+  // On a full disk: once all of the WAL is in the file, commits use its space again.
+  bool EmptyWal() ABSL_EXCLUSIVE_LOCKS_REQUIRED(commit_mu_);
   Result<void> CommitTransaction(Durability durability) ABSL_EXCLUSIVE_LOCKS_REQUIRED(commit_mu_);
   Result<void> SetDurability(Durability durability) ABSL_EXCLUSIVE_LOCKS_REQUIRED(commit_mu_);
   Result<void> SyncWal() ABSL_EXCLUSIVE_LOCKS_REQUIRED(commit_mu_);
@@ -324,6 +333,23 @@ Result<void> SqliteStore::Commit(const Batch& batch, Durability durability) {
   }
   absl::MutexLock lock(&commit_mu_);
   if (batch.empty()) return durability == Durability::kSynced ? SyncWal() : Ok();
+  Result<void> result = CommitBatch(batch, durability);
+  if (result.code() == ENOSPC && EmptyWal()) result = CommitBatch(batch, durability);
+  return result;
+}
+
+bool SqliteStore::EmptyWal() {
+  if (!SetDurability(Durability::kSynced).ok()) return false;
+  readers_.EndIdle();
+  int pages = 0, done = 0;
+  const int code =
+      sqlite3_wal_checkpoint_v2(writer_->db(), nullptr, SQLITE_CHECKPOINT_PASSIVE, &pages, &done);
+  if (code != SQLITE_OK || pages <= 0 || done != pages) return false;
+  checkpointer_->Emptied();
+  return true;
+}
+
+Result<void> SqliteStore::CommitBatch(const Batch& batch, Durability durability) {
   AGENTFS_TRY(SetDurability(durability));
   AGENTFS_TRY(writer_->Execute("BEGIN IMMEDIATE", "write to"));
   if (durability == Durability::kSynced) wal_->MakeRoom(wal_pages_ * page_size_);
@@ -365,6 +391,22 @@ Result<Store::Usage> SqliteStore::GetUsage() {
   absl::ReaderMutexLock lock(&open_mu_);
   if (!open_) return Error(EBADF);
   return Usage{.file_bytes = FileSize(file_) + FileSize(file_ + "-wal")};
+}
+
+Store::Room SqliteStore::GetRoom() {
+  absl::ReaderMutexLock lock(&open_mu_);
+  const auto stats = HostFsStats(file_);
+  // Some filesystems do not tell.
+  if (!open_ || access_ != Access::kReadWrite || !stats.ok() || stats->blocks == 0) return {};
+  // Root may take what is kept from others.
+  const uint64_t free = ::geteuid() == 0 ? stats->blocks_free : stats->blocks_available;
+  Room room{.disk = free * stats->block_size, .disk_size = stats->blocks * stats->block_size};
+  if (room.disk >= kMuchRoom) return room;
+  auto reader = readers_.Take();
+  if (!reader.ok()) return room;
+  const auto pages = (*reader)->QueryInt("PRAGMA freelist_count");
+  if (pages.ok()) room.own = static_cast<uint64_t>(*pages) * page_size_;
+  return room;
 }
 
 Result<std::unique_ptr<Store>> OpenAs(const std::string& file, const Schema& schema, Access access,

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The state's disk is full: who writes is told, what was fsynced stays, the server lives on, and
-goes on writing when there is space again."""
+goes on writing when there is space again, also if it was made by removing files."""
 import errno
 import os
 
@@ -56,6 +56,22 @@ def can_write(path):
         return False
 
 
+def free_bytes(path):
+    stats = os.statvfs(path)
+    return stats.f_bavail * stats.f_frsize
+
+
+def fill_and_remove(workspace, disk, name, size):
+    """Nobody but the mount has anything on the disk that could go."""
+    root = workspace.mount_point
+    fill(workspace, name, size)
+    for path in os.listdir(root):
+        if path.startswith(name):
+            os.unlink(f"{root}/{path}")
+    fault.await_true(lambda: can_write(f"{root}/after-{name}"), "writing after files were removed")
+    fault.await_true(lambda: free_bytes(disk) > 40 << 20, "the space of what was removed")
+
+
 def run(scratch, program):
     if not fault.has_loop_devices():
         return fault.SKIPPED
@@ -64,7 +80,10 @@ def run(scratch, program):
     fault.write(f"{workspace.lower}/base", "base")
     workspace.init()
     workspace.mount()
-    for name, size in (("small", 3000), ("large", 1 << 20)):
+    for attempt in range(2):
+        fill_and_remove(workspace, disk, f"removed{attempt}-", 1 << 20)
+    # The large ones first: what small ones have taken stays in the database.
+    for name, size in (("large", 1 << 20), ("small", 3000)):
         with open(f"{disk}/ballast", "wb") as file:
             file.write(bytes(24 << 20))
         kept, piece = fill(workspace, name, size)
