@@ -52,8 +52,10 @@ class Builder {
     AGENTFS_TRY(AddRules(config, false));
     AGENTFS_TRY(AddRules(flags, true));
     AddSecrets();
+    AddMissing();
     return Ok();
   }
+  const std::vector<std::string>& made() const { return made_; }
   std::vector<std::string> HiddenInViews() const;
   // Where it can be had, what is hidden is not even there.
   void LeaveOutHidden();
@@ -63,19 +65,23 @@ class Builder {
   void AddDefaults();
   Result<void> AddRules(const SandboxRules& rules, bool required);
   void AddSecrets();
+  void AddMissing();
   void Set(What what, std::string path, std::string source = {}, uint32_t mode = 0755) {
     SandboxMount& mount = mounts_[path];
     mount = {what, path, std::move(source), PathKind::kDirectory, mode};
   }
   bool ShowsBelow(const std::string& path) const;
   void DropAbsent();
-  void PutTogether(const std::string& directory);
+  bool PutTogether(const std::string& directory);
+  What WhatIsAt(const std::string& path) const;
   PathKind KindInside(const std::string& path) const;
   const SandboxMount* Enclosing(const std::string& path) const;
 
   const SandboxFacts& facts_;
   std::map<std::string, SandboxMount> mounts_;
-  std::set<std::string> asked_;  // directories in which a flag hides something
+  std::set<std::string> asked_;    // directories in which a flag hides something
+  std::set<std::string> missing_;  // what is to be copy-on-write and has to be made for it
+  std::vector<std::string> made_;  // what of it can be had, in the view
 };
 
 void Builder::AddDefaults() {
@@ -110,9 +116,12 @@ PathKind Builder::KindInside(const std::string& path) const {
 
 Result<void> Builder::AddRules(const SandboxRules& rules, bool required) {
   auto add = [&](const std::string& asked, What what) -> Result<void> {
-    const std::string path = Expand(asked, facts_.home);
+    const bool to_be_made = what == What::kCow && asked.ends_with("/") && asked != "/";
+    std::string path = Expand(asked, facts_.home);
+    if (to_be_made) path.pop_back();
     if (facts_.kind_of(path) == PathKind::kAbsent) {
       if (required) return Error(ENOENT).WithContext(path);
+      if (to_be_made) missing_.insert(path);
       return Ok();
     }
     Set(what, path, what == What::kCow ? Below(facts_.host_view, path) : path);
@@ -138,6 +147,22 @@ void Builder::AddSecrets() {
   if (mounts_.at("/").what == What::kCow) Set(What::kReadOnly, "/sys", "/sys");
   // A rule about the workspace's own path would take the workspace away.
   Set(What::kWorkspace, facts_.workspace, facts_.view);
+}
+
+// Nothing can be mounted where the host has nothing, but in a directory that is put together.
+void Builder::AddMissing() {
+  for (const std::string& path : missing_) {
+    const std::string directory = ParentDirectory(path);
+    if (facts_.kind_of(directory) != PathKind::kDirectory || WhatIsAt(path) == What::kHidden) {
+      continue;
+    }
+    const What above = WhatIsAt(directory);
+    const bool together =
+        above == What::kPartial || (above == What::kReadOnly && PutTogether(directory));
+    if (!together || mounts_.contains(path)) continue;
+    made_.push_back(Below(facts_.host_view, path));
+    Set(What::kCow, path, made_.back());
+  }
 }
 
 // Something that is mounted there needs the directories above it.
@@ -175,19 +200,23 @@ void Builder::LeaveOutHidden() {
     if (mount.what == What::kHidden && path != "/") directories.insert(ParentDirectory(path));
   }
   for (const std::string& directory : directories) {
-    const auto own = mounts_.find(directory);
-    const What what = own != mounts_.end() ? own->second.what : Enclosing(directory)->what;
     // Views, and what may be written to, must stay what they are.
-    if (what == What::kReadOnly) PutTogether(directory);
+    if (WhatIsAt(directory) == What::kReadOnly) PutTogether(directory);
   }
 }
 
-void Builder::PutTogether(const std::string& directory) {
-  const std::vector<HostEntry> entries =
+What Builder::WhatIsAt(const std::string& path) const {
+  const auto own = mounts_.find(path);
+  return own != mounts_.end() ? own->second.what : Enclosing(path)->what;
+}
+
+// False: it stays as it is.
+bool Builder::PutTogether(const std::string& directory) {
+  const auto entries =
       facts_.list(directory, asked_.contains(directory) ? kMostEntriesAsked : kMostEntries);
-  if (entries.empty()) return;
+  if (!entries.has_value()) return false;
   Set(What::kPartial, directory);
-  for (const HostEntry& entry : entries) {
+  for (const HostEntry& entry : *entries) {
     const std::string path = (directory == "/" ? "" : directory) + "/" + entry.name;
     const auto own = mounts_.find(path);
     if (own == mounts_.end()) {
@@ -197,6 +226,7 @@ void Builder::PutTogether(const std::string& directory) {
       mounts_.erase(own);
     }
   }
+  return true;
 }
 
 // The mount that `path` is in, itself left out; never null, since there is one for "/".
@@ -230,6 +260,7 @@ Result<SandboxPlan> MakeSandboxPlan(const SandboxRules& config, const SandboxRul
   SandboxPlan plan;
   plan.mounts = builder.Finish();
   plan.absent = facts.absent;
+  plan.made = builder.made();
   plan.network = config.network && flags.network;
   plan.is_root = facts.is_root;
   return plan;

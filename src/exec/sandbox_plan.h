@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -34,7 +35,7 @@ struct SandboxFacts {
   bool is_root = false;
   std::function<PathKind(const std::string&)> kind_of;
   // What the directory holds; none if that cannot be read, or is more than `limit`.
-  std::function<std::vector<HostEntry>(const std::string&, size_t limit)> list;
+  std::function<std::optional<std::vector<HostEntry>>(const std::string&, size_t limit)> list;
 };
 
 struct SandboxMount {
@@ -61,6 +62,7 @@ struct SandboxMount {
 struct SandboxPlan {
   std::vector<SandboxMount> mounts;  // parents before what is below them
   std::vector<std::string> absent;   // what the views leave out
+  std::vector<std::string> made;     // sources of mounts that must be made unless they are there
   bool network = true;
   bool is_root = false;
   bool read_only = false;  // nothing but what is private can be written
@@ -70,8 +72,9 @@ struct SandboxPlan {
 // longer path wins; either may cut the network. What is hidden is absent in the workspace and in
 // copy-on-write directories, and where its directory is the host's own, read-only, and small enough
 // to be put together without it; elsewhere it is there, but cannot be opened. What config names and
-// is not there is left out; ENOENT for what a flag wants copy-on-write or writable and is not
-// there.
+// is not there is left out, unless it is to be made (SandboxRules) in a directory that is small
+// enough to be put together with it; ENOENT for what a flag wants copy-on-write or writable and is
+// not there.
 Result<SandboxPlan> MakeSandboxPlan(const SandboxRules& config, const SandboxRules& flags,
                                     const SandboxFacts& facts);
 

@@ -19,19 +19,20 @@ PathKind KindOf(const std::string& path) {
 }
 
 // What cannot be looked at (a mount whose server is gone) cannot be shown either.
-std::vector<HostEntry> ListHost(const std::string& directory, size_t limit) {
+std::optional<std::vector<HostEntry>> ListHost(const std::string& directory, size_t limit) {
   std::vector<HostEntry> entries;
   std::error_code error;
   auto at = std::filesystem::directory_iterator(directory, error);
   for (; !error && at != std::filesystem::directory_iterator(); at.increment(error)) {
-    if (entries.size() == limit) return {};
+    if (entries.size() == limit) return std::nullopt;
     std::error_code failed;
     HostEntry entry{at->path().filename(), {}};
     if (at->is_symlink(failed)) entry.target = std::filesystem::read_symlink(at->path(), failed);
     struct stat st;
     if (!failed && ::lstat(at->path().c_str(), &st) == 0) entries.push_back(std::move(entry));
   }
-  return error ? std::vector<HostEntry>() : entries;
+  if (error) return std::nullopt;
+  return entries;
 }
 
 std::string Home() {
@@ -67,6 +68,25 @@ std::string AbsoluteName(const std::string& path) {
   return std::filesystem::path(AbsolutePath(name.parent_path())) / name.filename();
 }
 
+// The workspace's own.
+SandboxRules RulesOf(const Workspace& workspace) {
+  const std::vector<std::string>& asked = workspace.config.sandbox.cow;
+  SandboxRules rules = ResolveRules(workspace.config.sandbox);
+  for (size_t i = 0; i < asked.size(); ++i) {
+    if (asked[i].ends_with("/") && rules.cow[i] != "/") rules.cow[i] += '/';
+  }
+  return rules;
+}
+
+// What cannot be made is left out, so that the command is not refused for want of a cache.
+void MakeWhatIsMissing(SandboxPlan& plan) {
+  for (const std::string& directory : plan.made) {
+    if (!plan.read_only) ::mkdir(directory.c_str(), 0755);
+    if (KindOf(directory) != PathKind::kAbsent) continue;
+    std::erase_if(plan.mounts, [&](const auto& mount) { return mount.source == directory; });
+  }
+}
+
 }  // namespace
 
 Result<void> CheckOutsideOfSandbox(const std::string& what) {
@@ -99,7 +119,7 @@ SandboxRules ResolveRules(SandboxRules rules) {
 std::vector<std::string> HiddenInViews(const Workspace& workspace, const SandboxRules& rules) {
   SandboxFacts facts = FactsOf(workspace, BranchPlace());
   facts.secrets.clear();  // no view shows them anyway
-  return FindHiddenInViews(ResolveRules(workspace.config.sandbox), rules, facts);
+  return FindHiddenInViews(RulesOf(workspace), rules, facts);
 }
 
 Result<SandboxedCommand> SetUpSandbox(const Workspace& workspace, const BranchPlace& place,
@@ -107,9 +127,9 @@ Result<SandboxedCommand> SetUpSandbox(const Workspace& workspace, const BranchPl
   if (place.namespaces_of != 0) AGENTFS_TRY(JoinNamespacesOf(place.namespaces_of));
   const SandboxFacts facts = FactsOf(workspace, place);
   SandboxedCommand command;
-  AGENTFS_ASSIGN(command.plan,
-                 MakeSandboxPlan(ResolveRules(workspace.config.sandbox), wish.rules, facts));
+  AGENTFS_ASSIGN(command.plan, MakeSandboxPlan(RulesOf(workspace), wish.rules, facts));
   command.plan.read_only = wish.read_only;
+  MakeWhatIsMissing(command.plan);
   command.bubblewrap = bubblewrap;
   command.inner_program = place.inner_program;
   command.command = wish.command;

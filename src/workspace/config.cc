@@ -224,7 +224,9 @@ std::string RenderConfig(const Config& config) {
       config.checkpoints.keep_last, config.checkpoints.keep_hourly, config.checkpoints.keep_daily);
   out += fmt::format(
       "\n[sandbox]  # of agentfs run; what is not there is left out\n"
-      "# Copy-on-write in the branch, besides the workspace.\ncow = {}\n"
+      "# Copy-on-write in the branch, besides the workspace. With a slash at its end: a directory\n"
+      "# that the branch gets an empty one of, if there is none and its parent has few entries.\n"
+      "cow = {}\n"
       "# The real ones, writable.\nallow = {}\nhide = {}\nnetwork = {}\n",
       Quoted(config.sandbox.cow), Quoted(config.sandbox.allow), Quoted(config.sandbox.hide),
       config.sandbox.network);

@@ -17,8 +17,8 @@ SandboxRules SandboxRules::Default() {
                "~/.config/opencode",
                "~/.local/share/opencode",
                "~/.config/goose",
-               "~/.cache",
-               "~/.npm",
+               "~/.cache/",
+               "~/.npm/",
                "~/.cargo",
                "~/go"};
   return rules;

@@ -262,6 +262,25 @@ TEST_F(RunCliTest, ConfigSaysWhatFlagsDoNot) {
   EXPECT_EQ(Shell("cat ~/k", {"--allow", At("home/k")}).out, "private");
 }
 
+// The test's own home is in /tmp, where all can be written: /srv is the host's, and has few
+// entries.
+TEST_F(RunCliTest, ACacheThatIsMissingIsMadeInTheBranch) {
+  WantCow("/srv/agentfs-cache/");
+  Outcome run = Shell("echo x > /srv/agentfs-cache/f; touch /srv/other");
+  EXPECT_THAT(run.err, HasSubstr("'/srv/other': Read-only")) << run.err;
+  EXPECT_EQ(Shell("cat /srv/agentfs-cache/f").out, "x\n");
+  EXPECT_FALSE(std::filesystem::exists("/srv/agentfs-cache"));
+  EXPECT_EQ(Do({"diff", "--outside", "--name-status"}).out, "A\t/srv/agentfs-cache/f\n");
+  EXPECT_EQ(Try({"exec", "--read-only", "--", "cat", "/srv/agentfs-cache/f"}).out, "x\n");
+  Do({"discard", "/srv/agentfs-cache"});
+  EXPECT_EQ(Try({"exec", "--read-only", "--", "true"}).status, 0) << "where it cannot be made";
+}
+
+TEST_F(UserRunCliTest, ACacheThatCannotBeMadeIsLeftOut) {
+  WantCow("/srv/agentfs-cache/");
+  EXPECT_EQ(Shell("test ! -e /srv/agentfs-cache && echo ran").out, "ran\n");
+}
+
 TEST_F(RunCliTest, WithoutNetworkThereIsOnlyLoopback) {
   EXPECT_EQ(Shell("cat /proc/net/dev | grep -c :", {"--no-net"}).out, "1\n");
 }

@@ -36,6 +36,12 @@ class RunCliTest : public MountCliTest {
     options.insert(options.end(), {"--", "/bin/sh", "-c", text});
     return Try(options);
   }
+  // As a line of the configuration's own.
+  void WantCow(const std::string& directory) {
+    std::string config = ReadHost("state/config.toml");
+    config.replace(config.find("cow = ["), 7, "cow = [\"" + directory + "\",");
+    WriteHost("state/config.toml", config);
+  }
   void MakeHome(const std::string& name, const std::string& content) {
     const std::filesystem::path path = At("home/" + name);
     std::filesystem::create_directories(path.parent_path());

@@ -28,9 +28,11 @@ class SandboxPlanTest : public testing::Test {
       auto it = there_.find(path);
       return it == there_.end() ? PathKind::kAbsent : it->second;
     };
-    facts_.list = [this](const std::string& directory, size_t limit) {
-      const auto& all = entries_[directory];
-      return all.size() > limit ? std::vector<HostEntry>() : all;
+    facts_.list = [this](const std::string& directory,
+                         size_t limit) -> std::optional<std::vector<HostEntry>> {
+      auto it = entries_.find(directory);
+      if (it == entries_.end() || it->second.size() > limit) return std::nullopt;
+      return it->second;
     };
     for (const char* path :
          {"/run", "/tmp", "/var/tmp", "/home/u", "/home/u/.ssh", "/home/u/.claude", "/srv"}) {
@@ -112,6 +114,41 @@ TEST_F(SandboxPlanTest, OfALargeDirectoryOnlyWhatAFlagHidesIsLeftOut) {
   flags.hide = {"/home/u/.netrc"};
   EXPECT_EQ(At(Plan(flags), "/home/u/.netrc"), nullptr);
   EXPECT_EQ(At(Plan(flags), "/home/u/.ssh"), nullptr);
+}
+
+TEST_F(SandboxPlanTest, WhatIsMissingIsMadeInASmallDirectory) {
+  SandboxRules config;
+  config.cow = {"~/.cache/", "~/.npm/", "~/.codex", "~/.config/x/", "~/.claude/"};
+  config.hide = {"~/.ssh", "~/.npm"};
+  EXPECT_EQ(At(Plan({}, config), "/home/u/.cache"), nullptr) << "its directory is too large";
+  entries_["/home/u"] = {{".ssh", {}}, {".bashrc", {}}, {".claude", {}}};
+  const SandboxPlan plan = Plan({}, config);
+  EXPECT_EQ(WhatAt(plan, "/home/u"), What::kPartial);
+  const std::string source = "/run/s/host/main/home/u/.cache";
+  EXPECT_EQ(*At(plan, "/home/u/.cache"), (SandboxMount{What::kCow, "/home/u/.cache", source}));
+  EXPECT_THAT(plan.made, ElementsAre(source));
+  EXPECT_EQ(WhatAt(plan, "/home/u/.claude"), What::kCow);
+  EXPECT_EQ(WhatAt(plan, "/home/u/.bashrc"), What::kReadOnly);
+  for (const char* absent : {".ssh", ".npm", ".codex", ".config", ".config/x"}) {
+    EXPECT_EQ(At(plan, std::string("/home/u/") + absent), nullptr) << absent;
+  }
+  EXPECT_TRUE(IsVisible(plan, "/home/u/.cache/x"));
+}
+
+TEST_F(SandboxPlanTest, WhatIsMissingIsMadeInAnEmptyDirectoryOfTheHostAlone) {
+  SandboxRules config;
+  config.cow = {"~/.cache/"};
+  entries_["/home/u"] = {};
+  EXPECT_EQ(WhatAt(Plan({}, config), "/home/u/.cache"), What::kCow);
+  SandboxRules flags;
+  flags.cow = {"/home/u"};
+  EXPECT_TRUE(Plan(flags, config).made.empty()) << "it can be made there anyway";
+  flags.cow.clear();
+  flags.allow = {"/home/u"};
+  EXPECT_TRUE(Plan(flags, config).made.empty());
+  EXPECT_EQ(WhatAt(Plan(flags, config), "/home/u"), What::kReal);
+  facts_.home = "/tmp";
+  EXPECT_TRUE(Plan({}, config).made.empty()) << "that is private";
 }
 
 TEST_F(SandboxPlanTest, WhatIsHiddenInViewsIsLeftOutByThem) {
