@@ -6,7 +6,10 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <nlohmann/json.hpp>
+#include <set>
+#include <utility>
 
 #include "cli/file_mode.h"
 #include "workspace/git_quote.h"
@@ -85,6 +88,48 @@ void DeletionsFirst(List& list, KindOf kind_of) {
                         [&](const auto& each) { return kind_of(each) == Kind::kRemoved; });
 }
 
+// Of what is gone with its directory so much is named; more is one line for the directory.
+constexpr size_t kNamedInDirectory = 5;
+
+// The outermost directory of `gone` that the path is in; empty: none.
+std::string_view OutermostOf(const std::set<std::string_view>& gone, std::string_view path) {
+  for (size_t at = path.find('/', 1); at != path.npos; at = path.find('/', at + 1)) {
+    if (gone.contains(path.substr(0, at))) return path.substr(0, at);
+  }
+  return {};
+}
+
+// What was deleted: each is named, by itself or by a directory that went with all that it held.
+class DeletionLines {
+ public:
+  DeletionLines(const std::vector<PathChange>& changes,
+                const std::vector<const PathChange*>& listed) {
+    for (const PathChange& change : changes) {
+      const bool gone = change.kind == Kind::kRemoved && S_ISDIR(change.attr().mode);
+      if (gone) gone_.insert(change.path);
+    }
+    for (const PathChange* change : listed) {
+      if (change->kind == Kind::kRemoved) ++held_[OutermostOf(gone_, change->path)];
+    }
+  }
+
+  // Empty: it was named with another.
+  std::string LineFor(const PathChange& change) {
+    const std::string_view directory = OutermostOf(gone_, change.path);
+    size_t& held = held_[directory];
+    if (directory.empty() || (held > 0 && held <= kNamedInDirectory)) {
+      return fmt::format("  D {}\n", ShownPath(change, change.path));
+    }
+    if (held == 0) return {};
+    const std::string shown = GitQuote(std::string(KnownPath(directory)) + "/");
+    return fmt::format("  D {} ({} files)\n", shown, std::exchange(held, 0));
+  }
+
+ private:
+  std::set<std::string_view> gone_;
+  std::map<std::string_view, size_t> held_;  // 0: told
+};
+
 }  // namespace
 
 char StatusLetter(const PathChange& change) {
@@ -156,11 +201,15 @@ std::string ChangeSummary(const std::vector<PathChange>& changes, size_t limit) 
     return change->path.find("/.git/") == std::string::npos;
   });
   DeletionsFirst(listed, [](const PathChange* change) { return change->kind; });
+  DeletionLines deletions(changes, listed);
   std::string text;
   size_t shown = 0;
   for (const PathChange* change : listed) {
-    const bool deletion = change->kind == Kind::kRemoved;
-    if (!deletion && shown++ >= limit) continue;
+    if (change->kind == Kind::kRemoved) {
+      text += deletions.LineFor(*change);
+      continue;
+    }
+    if (shown++ >= limit) continue;
     text += fmt::format(
         "  {} {}{}\n", StatusLetter(*change),
         change->kind == Kind::kRenamed ? ShownPath(*change, change->old_path) + " -> " : "",

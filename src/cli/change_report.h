@@ -26,8 +26,8 @@ nlohmann::ordered_json ChangeJson(const PathChange& change);
 nlohmann::ordered_json CountsJson(const std::vector<PathChange>& changes);
 // "2 deleted, 1 added".
 std::string CountsText(const std::vector<PathChange>& changes);
-// Lines for people, what was deleted first and never cut off; of the others at most `limit`, what
-// is in .git last.
+// Lines for people, what was deleted first and never cut off, though a directory that is gone with
+// many files is one line; of the others at most `limit`, what is in .git last.
 std::string ChangeSummary(const std::vector<PathChange>& changes, size_t limit);
 
 // One file of `diff --stat`.

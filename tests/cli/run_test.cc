@@ -49,6 +49,22 @@ TEST_F(RunCliTest, EveryDeletionIsNamed) {
   EXPECT_THAT(run.err, HasSubstr("... and 80 more"));
 }
 
+TEST_F(RunCliTest, ADirectoryThatIsGoneIsOneLine) {
+  const Outcome made = Shell(
+      "mkdir -p gone/sub few gone-not; echo > few/a; echo > gone/sub/x; echo > gone-not/y;"
+      "for i in $(seq 60); do echo > gone/f$i; done");
+  EXPECT_EQ(made.status, 0);
+  const std::string err = Shell("mv gone/f1 kept; rm -r gone few gone-not/y").err;
+  EXPECT_THAT(err, HasSubstr("62 deleted, 1 renamed\n"));
+  EXPECT_THAT(err, HasSubstr("  D /gone/ (60 files)\n"));
+  EXPECT_THAT(err, HasSubstr("  D /few/a\n"));
+  EXPECT_THAT(err, HasSubstr("  D /gone-not/y\n"));
+  EXPECT_THAT(err, HasSubstr("  R /gone/f1 -> /kept\n"));
+  EXPECT_THAT(err, Not(HasSubstr("D /gone/f"))) << "not one by one";
+  Do({"undo"});
+  EXPECT_THAT(Do({"undo"}).err, HasSubstr("  D /gone/ (61 files)\n"));
+}
+
 TEST_F(RunCliTest, PassesOnTheExitStatusAsAShellDoes) {
   EXPECT_EQ(Shell("exit 7").status, 7);
   EXPECT_EQ(Shell("exit 1").status, 1);
