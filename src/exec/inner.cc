@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -160,6 +161,8 @@ InnerOptions InnerOptions::FromArguments(const std::vector<std::string>& words) 
 
 int RunInner(const InnerOptions& options) {
   if (options.command.empty()) return kFailed;
+  // Started by a descriptor, it would be called by its number.
+  ::prctl(PR_SET_NAME, "agentfs");
   auto signals = CatchSignals();
   if (!signals.ok()) return kFailed;
   ::dup2(options.error, STDERR_FILENO);

@@ -7,6 +7,7 @@
 #include <filesystem>
 
 #include "base/environment.h"
+#include "exec/git_elsewhere.h"
 #include "sys/own_namespace.h"
 
 namespace agentfs {
@@ -68,13 +69,15 @@ std::string AbsoluteName(const std::string& path) {
   return std::filesystem::path(AbsolutePath(name.parent_path())) / name.filename();
 }
 
-// The workspace's own.
+// The workspace's own. The repository comes first: whatever else is said of its path wins.
 SandboxRules RulesOf(const Workspace& workspace) {
   const std::vector<std::string>& asked = workspace.config.sandbox.cow;
   SandboxRules rules = ResolveRules(workspace.config.sandbox);
   for (size_t i = 0; i < asked.size(); ++i) {
     if (asked[i].ends_with("/") && rules.cow[i] != "/") rules.cow[i] += '/';
   }
+  const std::string repository = GitElsewhere(workspace.layout.base);
+  if (!repository.empty()) rules.cow.insert(rules.cow.begin(), repository);
   return rules;
 }
 

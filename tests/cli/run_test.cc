@@ -84,6 +84,10 @@ TEST_F(RunCliTest, TheCommandKnowsWhereItIs) {
   EXPECT_EQ(run.out, "1 " + At("base") + " b\n");
 }
 
+TEST_F(RunCliTest, ProcessOneHasAName) {
+  EXPECT_EQ(Shell("cat /proc/1/comm /proc/self/comm").out, "agentfs\ncat\n");
+}
+
 TEST_F(RunCliTest, StartsInTheDirectoryWhereItWasCalled) {
   directory_ = At("base/src");
   EXPECT_EQ(Shell("pwd; ls").out, At("base/src") + "\na.c\n");
@@ -189,6 +193,28 @@ TEST_F(RunCliTest, CowDirectoriesBelongToTheBranch) {
   EXPECT_EQ(Shell(cd + "cat f g", {"--cow", At("more")}).out, "changed\nnew\n");
   EXPECT_EQ(Shell(cd + "cat f", {"--cow", At("more"), "--branch", "b"}).out, "changed\n");
   EXPECT_EQ(Do({"fs", "cat", "/.agentfs/host" + At("more/g")}).out, "new\n");
+}
+
+TEST_F(RunCliTest, AWorktreeIsCommittedInAndItsRepositoryApplied) {
+  if (::access("/usr/bin/git", X_OK) != 0) GTEST_SKIP() << "there is no git here";
+  const std::string git = "git -c user.name=n -c user.email=e ";
+  const std::string subjects = "git log --format=%s";
+  const auto on_host = [&](const std::string& text) {
+    const std::string all = "(" + text + ") > " + At("told") + " 2>&1";
+    EXPECT_EQ(::system(all.c_str()), 0) << ReadHost("told");
+    return ReadHost("told");
+  };
+  MakeHostDirectory("main");
+  on_host("cd " + At("main") + " && git init -q && " + git +
+          "commit -q --allow-empty -m first && " +
+          "git worktree add -q ../tree && mv ../tree/.git " + At("base"));
+  const Outcome run = Shell("git add README && " + git + "commit -q -m second && " + subjects);
+  EXPECT_EQ(run.out, "second\nfirst\n") << run.err;
+  const std::string outside = "cd " + At("base") + " && " + subjects;
+  EXPECT_EQ(on_host(outside), "first\n");
+  Do({"apply", At("main/.git")});
+  EXPECT_EQ(on_host(outside), "second\nfirst\n");
+  EXPECT_EQ(on_host("cd " + At("base") + " && git ls-files && git fsck"), "README\n");
 }
 
 TEST_F(RunCliTest, TheWholeHostCanBeCow) {

@@ -58,7 +58,7 @@ Result<void> PrepareMountPoint(const Layout& layout, const std::string& point) {
   if (::stat(point.c_str(), &st) != 0) {
     const int code = errno;
     return Error(code, "cannot mount at " + point + ": " + Error(code).message(),
-                 code == ENOENT ? "'mkdir " + point + "' makes it" : "");
+                 code == ENOENT ? "'mkdir -p " + point + "' makes it" : "");
   }
   if (!S_ISDIR(st.st_mode)) {
     return Error(ENOTDIR, "cannot mount at " + point + ": it is not a directory");
