@@ -20,8 +20,9 @@ struct RiskyPath {
   const char* reason;
 };
 
-constexpr std::array<RiskyPath, 24> kRiskyPaths = {{
-    {"*/.git/hooks/*", "a git hook"},
+constexpr std::array<RiskyPath, 25> kRiskyPaths = {{
+    {"*/.git", "leads git to another repository"},
+    {"*.git/hooks/*", "a git hook"},
     {"*/.git/modules/*/hooks/*", "a git hook of a submodule"},
     {"*/.git/worktrees/*/hooks/*", "a git hook of a worktree"},
     {"*/.husky/*", "a git hook by husky"},
@@ -99,8 +100,18 @@ size_t RiskyKeysIn(const std::string& text) {
   return count;
 }
 
+// Those of submodules and worktrees too; outside of the workspace a repository may have any name.
+bool IsGitConfig(const std::string& path) {
+  const auto matches = [&](const char* pattern) {
+    return ::fnmatch(pattern, path.c_str(), 0) == 0;
+  };
+  return matches("*/.git/config*") || matches("*/.git/modules/*/config*") ||
+         matches("*/.git/worktrees/*/config*") ||
+         (IsOutside(path) && (matches("*/config") || matches("*/config.worktree")));
+}
+
 Result<std::optional<std::string>> ConfigRisk(const Views& views, const PathChange& change) {
-  if (::fnmatch("*/.git/config*", change.path.c_str(), 0) != 0) return std::optional<std::string>();
+  if (!IsGitConfig(change.path)) return std::optional<std::string>();
   AGENTFS_ASSIGN(const std::string before, ConfigText(*views.before, change.before));
   AGENTFS_ASSIGN(const std::string after, ConfigText(*views.after, change.after));
   if (RiskyKeysIn(after) <= RiskyKeysIn(before)) return std::optional<std::string>();

@@ -305,6 +305,31 @@ TEST_F(ApplyTest, FlagsWhatWouldActOnThePersonLater) {
                                  "/out", "/sub/.envrc", "/sub/out", "/tool"));
 }
 
+TEST_F(ApplyTest, FlagsWhatActsThroughOtherRepositories) {
+  BaseDirectory("sub");
+  OpenOverBase(Backing::kSqlite);
+  auto branch = Branch();
+  for (const char* directory :
+       {".git", ".git/modules", ".git/modules/sub", ".git/worktrees", ".git/worktrees/w",
+        "bare.git", "bare.git/hooks", "src", "src/hooks"}) {
+    Get(branch->MakeDirectory(directory));
+  }
+  const std::string config = "[core]\n fsmonitor = evil\n";
+  Get(branch->WriteFile(".git/modules/sub/config", config));
+  Get(branch->WriteFile(".git/worktrees/w/config.worktree", config));
+  Get(branch->WriteFile("bare.git/hooks/pre-push", "x"));
+  Get(branch->WriteFile("src/hooks/state.ts", "x"));
+  Get(branch->WriteFile("src/config", config));
+  Get(branch->WriteFile("sub/.git", "gitdir: ../src\n"));
+  Applier applier = Open();
+  std::vector<std::string> paths;
+  for (const Risk& risk : Get(applier.Plan("main", {"main", {}, {}})).risks) {
+    paths.push_back(risk.path);
+  }
+  EXPECT_THAT(paths, ElementsAre("/.git/modules/sub/config", "/.git/worktrees/w/config.worktree",
+                                 "/bare.git/hooks/pre-push", "/sub/.git"));
+}
+
 TEST_F(ApplyTest, ASparseFileStaysSparse) {
   OpenOverBase(Backing::kSqlite);
   {
