@@ -93,6 +93,11 @@ Mutation* Journal::Change::PutPinned(ViewNode& node, TableId table, std::string_
   return slot;
 }
 
+void Journal::Change::DeletePinned(ViewNode& node, TableId table, std::string_view key) {
+  journal_.Append(Mutation::Kind::kDelete, table, key, {}, {}, &node);
+  MarkDirty();
+}
+
 void Journal::Change::ObjectWritten(std::shared_ptr<BlobObject> object, Pages pages) {
   absl::MutexLock lock(&journal_.append_mu_);
   Pending& batch = *journal_.current_;

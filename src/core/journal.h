@@ -88,6 +88,7 @@ class Journal {
     // The same for a record of `node`, which stays in memory until the batch is committed.
     Mutation* PutPinned(ViewNode& node, TableId table, std::string_view key,
                         std::string_view value);
+    void DeletePinned(ViewNode& node, TableId table, std::string_view key);
     // Goes to the op log with this change. What the event refers to is copied.
     void Record(OpEvent&& event);
     // The object has writes that a synced commit must make durable. With kMapped the batch has

@@ -206,9 +206,11 @@ class View final : public FileSystem {
   // `taken`: the base has the name, too.
   void PutSince(Journal::Change& change, ViewNode& parent, NameEntry* entry, uint32_t type,
                 bool taken = true);
-  void ForgetNode(Journal::Change& change, ViewNode& node, std::string path, bool of_base);
+  // `stat` is of the base's `path`; null: it has another node there.
+  void ForgetNode(Journal::Change& change, ViewNode& node, std::string path, const BaseStat* stat);
   void ForgetEntry(Journal::Change& change, ViewNode& parent, NameEntry* entry);
   bool IsNewer(const ViewNode& node, const NameEntry* entry) const;
+  Result<bool> IsElsewhere(const NameEntry& entry, NodeId of_base);
   Result<void> AcceptLocked(ViewNode& parent, std::string_view name);
 
   // ---- view_path.cc

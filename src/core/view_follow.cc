@@ -56,6 +56,13 @@ Result<void> View::FollowLocked(ViewNode& parent, std::string_view name, FollowM
     return Ok();
   }
   AGENTFS_TRY(nodes_.PrepareRecordLocked(parent));
+  Result<BaseStat> stat = nodes_.volume().base->Stat(JoinBasePath(parent.base->path, name));
+  const bool absent = !stat.ok() && MeansAbsent(stat.code());
+  if (!stat.ok() && !absent) return stat.error();
+  if (entry != nullptr && !absent && mode == FollowMode::kUnlessUsed) {
+    AGENTFS_ASSIGN(const bool elsewhere, IsElsewhere(*entry, BaseNodeId(stat->identity)));
+    if (elsewhere) return Ok();
+  }
   if (entry != nullptr && entry->IsWhiteout()) {
     {
       Journal::Change change(nodes_.journal());
@@ -64,9 +71,20 @@ Result<void> View::FollowLocked(ViewNode& parent, std::string_view name, FollowM
     Notify({.kind = ChangeEvent::Kind::kBase, .parent = parent.id(), .name = name});
     return Ok();
   }
-  Result<BaseStat> stat = nodes_.volume().base->Stat(JoinBasePath(parent.base->path, name));
-  if (!stat.ok()) return MeansAbsent(stat.code()) ? Ok() : Result<void>(stat.error());
+  if (absent) return Ok();
   return FollowNodeLocked(parent, name, entry, *stat, mode);
+}
+
+// Whether the branch has the base's node under another name, so that it would have two; or, where
+// it has a file of its own instead, without a name, for those who use it.
+Result<bool> View::IsElsewhere(const NameEntry& entry, NodeId of_base) {
+  if (entry.id == of_base || !nodes_.volume().changed_base_nodes.Contains(of_base)) return false;
+  const NodeRef ref = nodes_.table().Get(of_base);
+  const ViewNode& node = AsViewNode(*ref);
+  const Result<NodeLock> lock = NodeLock::Take(nodes_, AsViewNode(*ref), LockMode::kShared);
+  if (lock.code() == ESTALE) return false;
+  if (!lock.ok()) return lock.error();
+  return node.HasRecord() && (node.nlink > 0 || !entry.IsWhiteout());
 }
 
 // Whether it was changed after the branch's last snapshot.
@@ -82,8 +100,15 @@ Result<void> View::FollowNodeLocked(ViewNode& parent, std::string_view name, Nam
   AGENTFS_ASSIGN(ref, NodeOf(parent, name, found));
   ViewNode& node = AsViewNode(*ref);
   AGENTFS_ASSIGN(NodeLock lock, NodeLock::Take(nodes_, node, LockMode::kExclusive));
-  if (!node.HasRecord() || node.type() != (stat.attr.mode & S_IFMT)) return Ok();
+  if (node.type() != (stat.attr.mode & S_IFMT)) return Ok();
   const bool of_base = BaseNodeId(stat.identity) == node.id();
+  if (!node.HasRecord()) {
+    // It was forgotten with another of its names.
+    if (entry == nullptr || !of_base) return Ok();
+    Journal::Change change(nodes_.journal());
+    ForgetEntry(change, parent, entry);
+    return Ok();
+  }
   // Further names of a file of the base need its record.
   if (!node.IsDirectory() && of_base && node.nlink > stat.attr.nlink) return Ok();
   // Besides us, each of its names may hold it.
@@ -99,7 +124,7 @@ Result<void> View::FollowNodeLocked(ViewNode& parent, std::string_view name, Nam
     } else if (in_use || newer) {
       PutSince(change, parent, entry, node.type());
     } else {
-      ForgetNode(change, node, JoinBasePath(parent.base->path, name), of_base);
+      ForgetNode(change, node, JoinBasePath(parent.base->path, name), of_base ? &stat : nullptr);
       if (entry != nullptr) ForgetEntry(change, parent, entry);
     }
     nodes_.PutNode(change, parent);
@@ -164,14 +189,15 @@ void View::PutSince(Journal::Change& change, ViewNode& parent, NameEntry* entry,
              EncodeEntry({entry->id, type, entry->since_ms()}));
 }
 
-void View::ForgetNode(Journal::Change& change, ViewNode& node, std::string path, bool of_base) {
-  if (node.nlink > 1 && !of_base) {
+void View::ForgetNode(Journal::Change& change, ViewNode& node, std::string path,
+                      const BaseStat* stat) {
+  if (node.nlink > 1 && stat == nullptr) {
     --node.nlink;  // its other names are given back by themselves, or stay
     nodes_.PutNode(change, node);
     return;
   }
-  if (node.base != nullptr) node.base->path = std::move(path);
   nodes_.PutForgotten(change, node);
+  if (stat != nullptr) nodes_.FillFromBase(node, std::move(path), *stat);
 }
 
 void View::ForgetEntry(Journal::Change& change, ViewNode& parent, NameEntry* entry) {

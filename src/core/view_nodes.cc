@@ -186,6 +186,8 @@ Result<void> ViewNodes::LoadRootLocked(ViewNode& root) {
 }
 
 Result<bool> ViewNodes::LoadRecordLocked(ViewNode& node) {
+  // What was just forgotten the store still has.
+  AGENTFS_TRY(journal().WaitCommitted(node.batch));
   NodeRecord record;
   LayerId layer;
   AGENTFS_ASSIGN(const bool found,

@@ -120,8 +120,9 @@ class ViewNodes {
   void PutNode(Journal::Change& change, ViewNode& node);
   void PutXattr(Journal::Change& change, ViewNode& node, std::string_view name,
                 const Buffer* value);
-  // The branch says nothing of the node any more: only the base does, if it is one of the base's.
-  // Its xattrs are loaded.
+  // The branch says nothing of the node any more: it is gone. One of the base's is to be filled
+  // from there, under the same lock: until the batch is committed the store says what it said
+  // before. Its xattrs are loaded.
   void PutForgotten(Journal::Change& change, ViewNode& node);
   // The node has lost its last name (nlink is 0): its rows go now, or when its last user goes.
   void PutUnlinked(Journal::Change& change, ViewNode& node);

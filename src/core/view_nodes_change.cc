@@ -251,7 +251,8 @@ void ViewNodes::PutForgotten(Journal::Change& change, ViewNode& node) {
   if (node.IsRegular()) DropContent(change, node);
   const LayerId open = open_layer();
   if (node.born == open) {
-    change.Delete(tables::kNodes, NodeKey(node.id(), open));
+    change.DeletePinned(node, tables::kNodes, NodeKey(node.id(), open));
+    node.batch = change.batch();
     volume_.node_records.fetch_sub(1, std::memory_order_relaxed);
     volume_.LayerChanged(layer());
   } else {
@@ -266,7 +267,7 @@ void ViewNodes::PutForgotten(Journal::Change& change, ViewNode& node) {
   node.layer = node.born = LayerId();
   node.anchored = false;
   node.slot = nullptr;
-  node.state = ViewNode::State::kUnloaded;
+  node.state = ViewNode::State::kGone;
 }
 
 void ViewNodes::PutRelinked(Journal::Change& change, ViewNode& node) {

@@ -8,7 +8,6 @@
 #include "absl/container/flat_hash_map.h"
 #include "agentfs/files.h"
 #include "agentfs/path.h"
-#include "workspace/cut_moves.h"
 #include "workspace/file_content.h"
 #include "workspace/with_parents.h"
 
@@ -198,19 +197,6 @@ Result<void> TreeRestorer::SetAttributes(const Change& change) {
   return Ok();
 }
 
-// Those of the paths whose files are nowhere else in the branch: what it has moved is one of the
-// base's as it is, and would have two names.
-Result<void> EraseMoved(Volume& volume, const std::string& branch,
-                        const std::vector<std::string>& asked, std::vector<std::string>& paths) {
-  std::vector<StandIn> moved;
-  AGENTFS_ASSIGN(const auto changes,
-                 FindChanges(volume, "base", branch, ChangeScope::kAll, Effort::kBounded, &moved));
-  AGENTFS_ASSIGN(const auto view, volume.OpenBranch(branch));
-  const CutMoves cut(changes, moved, asked, view);
-  std::erase_if(paths, [&](const std::string& path) { return cut.From(path) || cut.To(path); });
-  return Ok();
-}
-
 }  // namespace
 
 Result<std::vector<PathChange>> PlanRestore(Volume& volume, const std::string& branch,
@@ -227,13 +213,14 @@ Result<void> RestorePaths(Volume& volume, const std::string& branch, const std::
   {
     AGENTFS_ASSIGN(const auto changes, PlanRestore(volume, branch, ref, paths));
     for (const PathChange& change : changes) {
+      // A directory that only had to be there for what is in it has nothing else in it.
+      if (!paths.empty() && !IsAtOrBelow(change.path, paths)) continue;
       given_back.push_back(change.path);
       if (!change.old_path.empty()) given_back.push_back(change.old_path);
     }
     AGENTFS_TRY(TreeRestorer(*views.before, *views.after).Run(changes));
   }
   if (ref != "base") return Ok();
-  if (!paths.empty()) AGENTFS_TRY(EraseMoved(volume, branch, paths, given_back));
   std::sort(given_back.begin(), given_back.end());
   return FollowPaths(volume, branch, given_back, FollowMode::kUnlessUsed, forget);
 }

@@ -275,5 +275,27 @@ TEST_F(ApplyTest, WhatIsDiscardedOfAMoveIsAFileOfItsOwn) {
   ExpectClean();
 }
 
+// Also while the store does not say so yet.
+class DiscardTest : public ApplyTest, public testing::WithParamInterface<bool> {};
+
+TEST_P(DiscardTest, WhatIsDiscardedIsTheBasesAtOnce) {
+  BaseFile("file", "of the base");
+  OpenOverBase(Backing::kSqlite);
+  Get(Branch()->WriteFile("file", "other"));
+  Flush();
+  if (GetParam()) Get(volume().CreateSnapshot("main", "", "", Durability::kNone));
+  Get(RestorePaths(volume(), "main", "base", {"/file"}, {}));
+  EXPECT_EQ(Get(Branch()->ReadFile("file")), "of the base");
+  EXPECT_THAT(Differences(), IsEmpty());
+  BaseFile("file", "edited by the person");
+  EXPECT_EQ(Get(Branch()->ReadFile("file")), "edited by the person");
+  Get(Branch()->WriteFile("file", "again"));
+  EXPECT_THAT(Differences(), ElementsAre("/file"));
+  ExpectClean();
+}
+
+INSTANTIATE_TEST_SUITE_P(Snapshot, DiscardTest, testing::Bool(),
+                         [](const auto& each) { return each.param ? "taken" : "none"; });
+
 }  // namespace
 }  // namespace agentfs

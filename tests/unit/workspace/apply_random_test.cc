@@ -7,6 +7,7 @@
 #include "apply_rig.h"
 #include "native_subject.h"
 #include "random_changes.h"
+#include "workspace/restore_paths.h"
 
 namespace agentfs {
 namespace {
@@ -39,6 +40,27 @@ class ApplyRandomTest : public ApplyTest, public testing::WithParamInterface<uin
       EXPECT_THAT(Differences(), testing::Not(testing::Contains(path)));
     }
     EXPECT_EQ(DumpView(*Branch()), shown);
+  }
+  void DiscardAPart(std::mt19937& random) {
+    const std::vector<std::string> left = Differences();
+    if (left.empty()) return;
+    const std::string path = left[random() % left.size()];
+    SCOPED_TRACE("discarded: " + path);
+    const Tree before = DumpView(*Branch()), base = DumpView(*Snapshot("base"));
+    Get(volume().CreateSnapshot("main", "", "before discard", Durability::kNone));
+    Get(RestorePaths(volume(), "main", "base", {path}, {}));
+    const Tree after = DumpView(*Branch());
+    const auto part_of = [&](const Tree& tree, bool here) {
+      Tree part;
+      for (const auto& [name, text] : tree) {
+        const bool is_here = IsAtOrBelow("/" + name, {path});
+        if (is_here == here && !IsAtOrBelow(path, {"/" + name})) part[name] = text;
+      }
+      return part;
+    };
+    EXPECT_EQ(part_of(after, true), part_of(base, true));
+    EXPECT_EQ(part_of(after, false), part_of(before, false));
+    EXPECT_THAT(Differences(), testing::Not(testing::Contains(path)));
   }
   // Of the base, the branch, and a snapshot that was taken before.
   void ExpectApplied(const Tree& twin, const Tree& shown, const std::string& snapshot) {
@@ -95,6 +117,21 @@ TEST_P(ApplyRandomTest, PartsAreAppliedInAnyOrder) {
     for (int part = 0; part < kParts && !HasFailure(); ++part) ApplyAPart(random, shown);
     ApplyAll();
     ExpectApplied(wanted, shown, snapshot);
+    ExpectClean();
+  }
+}
+
+// The branch has there what the base has, and elsewhere what it had.
+TEST_P(ApplyRandomTest, PartsAreDiscarded) {
+  OpenOverBase(Backing::kSqlite);
+  const uint32_t seed = GetParam();
+  SCOPED_TRACE("seed " + std::to_string(seed));
+  std::mt19937 random(seed);
+  for (uint32_t round = 0; round < kRounds && !HasFailure(); ++round) {
+    SCOPED_TRACE("round " + std::to_string(round));
+    Change(*Branch(), seed + round);
+    for (int part = 0; part < kParts && !HasFailure(); ++part) DiscardAPart(random);
+    if (round % 2 == 0) ApplyAll();
     ExpectClean();
   }
 }
