@@ -57,25 +57,31 @@ TEST_F(MountCliTest, UnmountRemovesWhatADeadServerLeft) {
   EXPECT_FALSE(IsMounted(At("mnt")));
 }
 
+// What was let in while there was room, and others have filled the disk since.
 TEST_F(MountCliTest, WhileTheDiskIsFullTheServerStaysWithWhatItCouldNotSave) {
   MakeHostDirectory("small");
   const std::string small = At("small"), workspace = small + "/state";
-  ASSERT_EQ(::mount("tmpfs", small.c_str(), "tmpfs", 0, "size=8m"), 0);
+  ASSERT_EQ(::mount("tmpfs", small.c_str(), "tmpfs", 0, "size=64m"), 0);
   ASSERT_EQ(Run({"init", At("base"), "--state", workspace}).status, 0);
+  std::string config = Read(workspace + "/config.toml");
+  const std::string_view often = "interval_ms = 100\n", seldom = "interval_ms = 60000\n";
+  ASSERT_NE(config.find(often), config.npos);
+  WriteHost("small/state/config.toml", config.replace(config.find(often), often.size(), seldom));
   const auto on_small = [&](std::vector<std::string> arguments) {
     arguments.insert(arguments.begin(), {"--workspace", workspace});
     return Run(arguments);
   };
   ASSERT_EQ(on_small({"mount", At("mnt")}).status, 0);
-  const int file = ::open(InMount("large").c_str(), O_CREAT | O_WRONLY | O_CLOEXEC, 0644);
-  const std::string piece(1 << 20, 'x');
+  for (int i = 0; i < 100; ++i) Write(InMount("many" + std::to_string(i)), std::string(60000, 'x'));
+  Write(InMount("last"), "words");
+  const int file = ::open((small + "/filler").c_str(), O_CREAT | O_WRONLY | O_CLOEXEC, 0644);
+  const std::string piece(1 << 12, 'x');
   while (::write(file, piece.data(), piece.size()) > 0) {
   }
   ::close(file);
-  Write(InMount("last"), "words");
   EXPECT_EQ(on_small({"umount", "--all"}).status, 125);
   EXPECT_EQ(on_small({"fs", "rm", "/README"}).status, 125);
-  ASSERT_EQ(::mount("tmpfs", small.c_str(), "tmpfs", MS_REMOUNT, "size=32m"), 0);
+  ASSERT_EQ(::mount("tmpfs", small.c_str(), "tmpfs", MS_REMOUNT, "size=128m"), 0);
   EXPECT_EQ(on_small({"fs", "cat", "/last"}).out, "words");
   EXPECT_EQ(on_small({"umount", "--all"}).status, 0);
   EXPECT_EQ(on_small({"fs", "cat", "/last"}).out, "words");
