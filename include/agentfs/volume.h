@@ -107,8 +107,10 @@ struct ViewStats {
 
 // What becomes of a branch's version of a path that is given back to the base.
 enum class FollowMode : uint8_t {
-  kUnlessUsed,   // it goes, but a file that is in use stays the branch's own
-  kUnlessNewer,  // the same, and what was changed after the last snapshot stays too
+  // It goes, but a file that is in use stays the branch's own, and so does what is where the base
+  // has something that the branch has elsewhere.
+  kUnlessUsed,
+  kUnlessNewer,  // it goes, but a file that is in use, or was changed after the last snapshot
   kAccept,       // it stays; but what the base has there now the branch has seen
 };
 

@@ -9,6 +9,7 @@
 #include "core/originals.h"
 #include "workspace/file_content.h"
 #include "workspace/git_index.h"
+#include "workspace/git_quote.h"
 #include "workspace/text_lines.h"
 
 namespace agentfs {
@@ -22,6 +23,8 @@ constexpr uint64_t kMaxMerged = uint64_t{16} << 20;
 MaybeConflict In(ConflictKind kind, const PathChange& change) {
   return ApplyConflict{kind, change.path, {}, {}};
 }
+
+std::string Shown(std::string_view path) { return GitQuote(KnownPath(path)); }
 
 // The base's file is the one whose node the branch has changed.
 bool LooksAsThen(const PathChange& change) {
@@ -96,7 +99,7 @@ std::string ApplyConflict::reason() const {
     case ConflictKind::kOverlaps:
       return "changed in both, and cannot be merged";
     case ConflictKind::kMoved:
-      return "the branch has " + from + " as " + to + ": apply both, or neither";
+      return "the branch has " + Shown(from) + " as " + Shown(to) + ": apply both, or neither";
   }
   return "";
 }

@@ -18,8 +18,9 @@ Result<std::vector<PathChange>> PlanRestore(Volume& volume, const std::string& b
                                             const std::string& ref,
                                             const std::vector<std::string>& paths);
 // Does it, file by file: files that are in both stay the files they are, so that who has them open
-// sees the change. From "base" the paths are the base's afterwards, and follow it. Not atomic: the
-// caller takes a snapshot before. Errors name the path.
+// sees the change. From "base" the paths are the base's afterwards, and follow it, but where the
+// branch has the base's file under another name: there it gets a copy. Not atomic: the caller takes
+// a snapshot before. Errors name the path.
 Result<void> RestorePaths(Volume& volume, const std::string& branch, const std::string& ref,
                           const std::vector<std::string>& paths, const NamesForgetter& forget);
 

@@ -36,8 +36,8 @@ class GitElsewhereTest : public testing::Test {
 
 TEST_F(GitElsewhereTest, AWorktreeSharesTheWholeRepository) {
   MakeRepository("main/.git");
-  Write("main/.git/worktrees/work/commondir", "../..\n");
-  Write("work/.git", "gitdir: " + (top_ / "main/.git/worktrees/work").string() + "\n");
+  Write("main/.git/worktrees/side/commondir", "../..\n");
+  Write("work/.git", "gitdir: " + (top_ / "main/.git/worktrees/side").string() + "\n");
   EXPECT_EQ(Found(), top_ / "main/.git");
 }
 

@@ -246,6 +246,8 @@ TEST_F(ApplyTest, WhatWasMovedIsAppliedAsAWhole) {
   EXPECT_THAT(refused({"/single"}),
               ElementsAre("the branch has /single as /to/single: apply both, or neither"));
   EXPECT_EQ(Dump(layout_.base), before);
+  const ApplyConflict strange{ApplyConflict::Kind::kMoved, "/a", "/a", "/b\nc"};
+  EXPECT_EQ(strange.reason(), "the branch has /a as \"/b\\nc\": apply both, or neither");
 
   // A file can be copied, since older layers keep its original.
   ApplyAll(OnConflict::kRefuse, {"/to/single"});
