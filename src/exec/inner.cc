@@ -8,10 +8,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 
+#include "exec/last_readers.h"
 #include "sys/first_open.h"
 
 namespace agentfs {
@@ -19,6 +21,11 @@ namespace {
 
 constexpr int kFailed = 125, kCannotExecute = 126, kNoSuchCommand = 127, kSignalled = 128;
 constexpr size_t kFixedArguments = 8;
+// How long those are waited for that pass on the command's last output, and how often looked at.
+constexpr std::chrono::seconds kPatience(2);
+constexpr int kLookMs = 5;
+
+using Clock = std::chrono::steady_clock;
 
 void EnterDirectory(const InnerOptions& options) {
   for (const std::string& directory : {options.directory, options.fallback, std::string("/")}) {
@@ -49,32 +56,54 @@ class Inner {
  private:
   // Passes signals on that agentfs outside was sent.
   bool TakeMessage();
-  // The status once the command has ended, and all others with it.
-  std::optional<int> Reap();
+  void TakeSignals();
+  void PassOn(int signal);
+  // Notes the command's end, and tells when it stops.
+  void Reap();
+  // Whether nobody is left who passes on what the command has said.
+  bool IsOver() const;
   void EndOthers() const;
-  void TellEnd(int status) const;
+  void TellEnd() const;
+  int ExitStatus() const;
 
   const InnerOptions& options_;
   const Fd signals_;
   pid_t command_ = 0;
+  std::optional<int> ended_;      // how, as wait(2) says it
+  Clock::time_point wait_until_;  // once it has ended
 };
+
+void Inner::PassOn(int signal) {
+  if (!ended_) {
+    ::kill(command_, signal);
+  } else {
+    wait_until_ = Clock::now();  // whoever is left shall not be waited for
+  }
+}
 
 bool Inner::TakeMessage() {
   SandboxMessage message;
   if (!ReceiveMessage(options_.channel, message)) return false;
-  if (message.kind == SandboxMessage::Kind::kSignal) ::kill(command_, message.signal);
+  if (message.kind == SandboxMessage::Kind::kSignal) PassOn(message.signal);
   return true;
 }
 
-void Inner::TellEnd(int status) const {
+void Inner::TakeSignals() {
+  while (auto signal = NextSignal(signals_.get())) {
+    const int number = static_cast<int>(signal->ssi_signo);
+    if (number != SIGCHLD && WasSent(*signal)) PassOn(number);
+  }
+}
+
+void Inner::TellEnd() const {
   struct rusage usage = {};
   ::getrusage(RUSAGE_CHILDREN, &usage);
   SandboxMessage message;
   message.kind = SandboxMessage::Kind::kEnded;
-  if (WIFSIGNALED(status)) {
-    message.signal = WTERMSIG(status);
+  if (WIFSIGNALED(*ended_)) {
+    message.signal = WTERMSIG(*ended_);
   } else {
-    message.status = WEXITSTATUS(status);
+    message.status = WEXITSTATUS(*ended_);
   }
   for (const struct timeval& time : {usage.ru_utime, usage.ru_stime}) {
     message.cpu_us += static_cast<uint64_t>(time.tv_sec) * 1'000'000 + time.tv_usec;
@@ -92,19 +121,28 @@ void Inner::EndOthers() const {
   } while (::waitpid(-1, nullptr, 0) > 0 || errno == EINTR);
 }
 
-std::optional<int> Inner::Reap() {
+void Inner::Reap() {
   int status = 0;
   for (pid_t pid; (pid = ::waitpid(-1, &status, WNOHANG | WUNTRACED)) > 0;) {
     if (pid != command_) continue;
     if (WIFSTOPPED(status)) {
       SendMessage(options_.channel, {SandboxMessage::Kind::kStopped, WSTOPSIG(status)});
     } else {
-      EndOthers();
-      TellEnd(status);
-      return WIFSIGNALED(status) ? kSignalled + WTERMSIG(status) : WEXITSTATUS(status);
+      ended_ = status;
+      wait_until_ = Clock::now() + kPatience;
+      command_ = -1;  // its number may be another's
     }
   }
-  return std::nullopt;
+}
+
+bool Inner::IsOver() const {
+  if (!ended_) return false;
+  const bool alone = ::waitpid(-1, nullptr, WNOHANG) < 0 && errno == ECHILD;
+  return alone || ::getpid() != 1 || Clock::now() >= wait_until_ || !HasLastReaders();
+}
+
+int Inner::ExitStatus() const {
+  return WIFSIGNALED(*ended_) ? kSignalled + WTERMSIG(*ended_) : WEXITSTATUS(*ended_);
 }
 
 int Inner::Run() {
@@ -116,16 +154,15 @@ int Inner::Run() {
   }
   if (command_ == 0) BecomeCommand(options_);
   struct pollfd waits[] = {{signals_.get(), POLLIN, 0}, {options_.channel, POLLIN, 0}};
-  for (;;) {
-    if (auto status = Reap()) return *status;
-    if (::poll(waits, 2, -1) < 0 && errno != EINTR) return kFailed;
+  for (Reap(); !IsOver(); Reap()) {
+    if (::poll(waits, 2, ended_ ? kLookMs : -1) < 0 && errno != EINTR) return kFailed;
     // The end of process 1 is the end of all others.
     if (waits[1].revents != 0 && !TakeMessage()) return kFailed;
-    while (auto signal = NextSignal(signals_.get())) {
-      const int number = static_cast<int>(signal->ssi_signo);
-      if (number != SIGCHLD && WasSent(*signal)) ::kill(command_, number);
-    }
+    TakeSignals();
   }
+  EndOthers();
+  TellEnd();
+  return ExitStatus();
 }
 
 void CloseAtExec(int fd) { ::fcntl(fd, F_SETFD, FD_CLOEXEC); }

@@ -79,6 +79,19 @@ TEST_F(RunCliTest, StreamsAreTheCommandsOwn) {
   EXPECT_EQ(run.err, "err\n");
 }
 
+TEST_F(RunCliTest, WhoReadsItsOutputInsideMayComeToTheEnd) {
+  const std::string text = "exec > >(sed s/said/passed/ | tee log); echo said";
+  EXPECT_EQ(Try({"run", "--", "bash", "-c", text}).out, "passed\n");
+  EXPECT_EQ(Shell("cat log").out, "passed\n");
+  EXPECT_EQ(Try({"run", "--", "bash", "-c", "exec > >(tee log); echo said; exit 3"}).status, 3);
+}
+
+TEST_F(RunCliTest, WhoReadsForEverDoesNotKeepIt) {
+  const std::string reader = "while :; do read -r line || sleep 0.1; done";
+  EXPECT_EQ(Try({"run", "--", "bash", "-c", "exec > >(" + reader + "); echo said; exit 3"}).status,
+            3);
+}
+
 TEST_F(RunCliTest, TheCommandKnowsWhereItIs) {
   Outcome run = Shell("echo $AGENTFS $AGENTFS_WORKSPACE $AGENTFS_BRANCH", {"--branch", "b"});
   EXPECT_EQ(run.out, "1 " + At("base") + " b\n");

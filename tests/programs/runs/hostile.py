@@ -21,7 +21,7 @@ ATTEMPTS = {
     "trace a process outside": "python3 -c 'import ctypes,os;"
                                "exit(ctypes.CDLL(None).ptrace(16, int(os.environ[\"OUTSIDE\"]), 0, 0) != 0)'",
     "ask the server": "python3 -c 'import socket;"
-                      "s = socket.socket(socket.AF_UNIX); s.connect(\"$WS/.agentfs/control.sock\")'",
+                      "s = socket.socket(socket.AF_UNIX); s.connect(\"'$WS'/.agentfs/control.sock\")'",
     "read our state": "cat $WS/.agentfs/state.db",
     "see other branches": "ls $RUNTIME/agentfs",
     "type into the terminal": "python3 -c 'import fcntl,termios;"
@@ -43,7 +43,7 @@ def run(runs):
         # Where everything is copy-on-write, writing outside is what is wanted.
         for options in ([], ["--cow", "/"]) if what != "write outside" else ([],):
             done = runs.call("run", *options, "--allow", runs.home, "--", "sh", "-c", text, env=env)
-            expect(done.returncode != 0, f"could {what} {options}: {done.stdout}")
+            expect(done.returncode != 0, f"could {what} {options}: {done.stdout}{done.stderr}")
             expect("private key" not in done.stdout, f"{what}: shows the key")
             expect("sandbox cannot be had" not in done.stderr, done.stderr)
     expect(not os.path.exists("/etc/agentfs-hostile"), "it was written to /etc")
