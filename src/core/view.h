@@ -203,6 +203,8 @@ class View final : public FileSystem {
       ABSL_SHARED_LOCKS_REQUIRED(operations_);
   void FollowDirectory(Journal::Change& change, ViewNode& node, std::string path,
                        const BaseStat& stat, FollowMode mode);
+  // `stat` is of the base's file that it is over.
+  void SeeAnew(Journal::Change& change, ViewNode& node, const BaseStat& stat);
   // `taken`: the base has the name, too.
   void PutSince(Journal::Change& change, ViewNode& parent, NameEntry* entry, uint32_t type,
                 bool taken = true);
@@ -210,6 +212,7 @@ class View final : public FileSystem {
   void ForgetNode(Journal::Change& change, ViewNode& node, std::string path, const BaseStat* stat);
   void ForgetEntry(Journal::Change& change, ViewNode& parent, NameEntry* entry);
   bool IsNewer(const ViewNode& node, const NameEntry* entry) const;
+  bool IsGivenAnew(const NameEntry& entry, NodeId of_base) const;
   Result<bool> IsElsewhere(const NameEntry& entry, NodeId of_base);
   Result<void> AcceptLocked(ViewNode& parent, std::string_view name);
 

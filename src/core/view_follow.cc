@@ -10,6 +10,11 @@
 #include "store/schema.h"
 
 namespace agentfs {
+namespace {
+
+constexpr int kTypeShift = 12;  // of NameEntry::type
+
+}  // namespace
 
 Result<NodeRef> View::ParentDirectoryOf(std::string_view path) {
   NodeRef at = root_;
@@ -30,6 +35,11 @@ void View::BaseMoved(NodeId id) {
   FollowMove(nodes_.volume(), id, node.mode, node.base->signature, &node.base->path);
   node.base->stamp = 0;
   if (node.directory() != nullptr) node.directory()->DropBaseListing();
+  if (node.layer != nodes_.open_layer()) return;
+  const Result<BaseStat> stat = nodes_.volume().base->Stat(node.base->path);
+  if (!stat.ok() || BaseNodeId(stat->identity) != id) return;
+  Journal::Change change(nodes_.journal());
+  SeeAnew(change, node, *stat);
 }
 
 Result<void> View::FollowBase(std::string_view path, FollowMode mode) {
@@ -51,16 +61,19 @@ Result<void> View::FollowBase(std::string_view path, FollowMode mode) {
 
 Result<void> View::FollowLocked(ViewNode& parent, std::string_view name, FollowMode mode) {
   NameEntry* entry = parent.directory()->Find(name);
-  if (entry != nullptr && mode == FollowMode::kUnlessNewer && entry->layer == nodes_.open_layer() &&
-      entry->IsWhiteout()) {
-    return Ok();
-  }
   AGENTFS_TRY(nodes_.PrepareRecordLocked(parent));
   Result<BaseStat> stat = nodes_.volume().base->Stat(JoinBasePath(parent.base->path, name));
   const bool absent = !stat.ok() && MeansAbsent(stat.code());
   if (!stat.ok() && !absent) return stat.error();
+  const NodeId of_base = absent ? NodeId() : BaseNodeId(stat->identity);
+  if (entry != nullptr && mode == FollowMode::kUnlessNewer && IsGivenAnew(*entry, of_base)) {
+    Journal::Change change(nodes_.journal());
+    PutSince(change, parent, entry, uint32_t{entry->type} << kTypeShift, !absent);
+    nodes_.PutNode(change, parent);
+    return Ok();
+  }
   if (entry != nullptr && !absent && mode == FollowMode::kUnlessUsed) {
-    AGENTFS_ASSIGN(const bool elsewhere, IsElsewhere(*entry, BaseNodeId(stat->identity)));
+    AGENTFS_ASSIGN(const bool elsewhere, IsElsewhere(*entry, of_base));
     if (elsewhere) return Ok();
   }
   if (entry != nullptr && entry->IsWhiteout()) {
@@ -73,6 +86,12 @@ Result<void> View::FollowLocked(ViewNode& parent, std::string_view name, FollowM
   }
   if (absent) return Ok();
   return FollowNodeLocked(parent, name, entry, *stat, mode);
+}
+
+// Whether the name was given to something else, or taken away, after the branch's last snapshot. It
+// stays so, a directory without what the base has there.
+bool View::IsGivenAnew(const NameEntry& entry, NodeId of_base) const {
+  return entry.layer == nodes_.open_layer() && entry.node_id() != of_base;
 }
 
 // Whether the branch has the base's node under another name, so that it would have two; or, where
@@ -123,6 +142,7 @@ Result<void> View::FollowNodeLocked(ViewNode& parent, std::string_view name, Nam
       PutSince(change, parent, entry, node.type());
     } else if (in_use || newer) {
       PutSince(change, parent, entry, node.type());
+      if (of_base) SeeAnew(change, node, stat);
     } else {
       ForgetNode(change, node, JoinBasePath(parent.base->path, name), of_base ? &stat : nullptr);
       if (entry != nullptr) ForgetEntry(change, parent, entry);
@@ -132,6 +152,15 @@ Result<void> View::FollowNodeLocked(ViewNode& parent, std::string_view name, Nam
   Notify(
       {.kind = ChangeEvent::Kind::kBase, .node = ref->id(), .parent = parent.id(), .name = name});
   return Ok();
+}
+
+// That its attributes were set in the base is no change that it has not seen.
+void View::SeeAnew(Journal::Change& change, ViewNode& node, const BaseStat& stat) {
+  if (node.base == nullptr) return;
+  BaseSignature& seen = node.base->signature;
+  if (seen.size != stat.signature.size || seen.mtime != stat.signature.mtime) return;
+  seen = stat.signature;
+  nodes_.PutNode(change, node);
 }
 
 // It keeps its entries; beneath them are the base's from now on.

@@ -51,6 +51,44 @@ TEST_F(ApplyTest, WhatTheBranchHasSeenIsNoConflict) {
   EXPECT_THAT(Conflicts(), IsEmpty());
 }
 
+// As a compiler or git does it that works on while its files are applied.
+TEST_F(ApplyTest, WhatWasAppliedWhileTheBranchChangedIsNoConflict) {
+  MakeBase();
+  OpenOverBase(Backing::kSqlite);
+  {
+    auto branch = Branch();
+    Get(branch->WriteFile("saved.tmp", "new"));
+    Get(branch->WriteFile("lock", ""));
+    Get(branch->WriteFile("edited", "first\n"));
+    Get(branch->Chmod("mode", 0755));
+    Get(branch->Unlink("deleted"));
+    Get(branch->MakeDirectory("out"));
+    Get(branch->WriteFile("out/object", "1"));
+  }
+  Applier applier = Open();
+  const ApplyPlan plan = PlanAll(applier);
+  {
+    auto branch = Branch();
+    Get(branch->Rename("saved.tmp", "dir/a"));
+    Get(branch->Unlink("lock"));
+    Get(branch->WriteFile("lock", "another"));
+    Get(branch->Unlink("edited"));
+    Get(branch->WriteFile("mode", "changed"));
+    Get(branch->WriteFile("deleted", "back again"));
+    Get(branch->Unlink("out/object"));
+    Get(branch->RemoveDirectory("out"));
+    Get(branch->MakeDirectory("out"));
+    Get(branch->WriteFile("out/other", "2"));
+  }
+  const Tree shown = DumpView(*Branch());
+  Get(applier.Apply(plan, "main", Applier::Extent::kWhole));
+  EXPECT_EQ(DumpView(*Branch()), shown);
+  ApplyAll();
+  EXPECT_EQ(DumpView(*Branch()), shown);
+  EXPECT_EQ(DumpView(*Snapshot("base")), shown);
+  EXPECT_THAT(Differences(), IsEmpty());
+}
+
 TEST_F(ApplyTest, MergesTextThatBothHaveChanged) {
   MakeBase();
   BaseFile("saved", "1\n2\n3\n4\n5\n");
