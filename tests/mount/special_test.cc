@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // FIFOs, sockets, programs, copies within the kernel.
+#include <linux/fs.h>
+#include <sys/ioctl.h>
 #include <sys/sendfile.h>
 #include <sys/socket.h>
 #include <sys/statvfs.h>
@@ -156,6 +158,31 @@ TEST_F(SpecialTest, TerminalIoctlsAreNotForFiles) {
   const File file(path("f"), O_RDONLY);
   EXPECT_EQ(::isatty(file.fd()), 0);
   EXPECT_EQ(errno, ENOTTY);
+}
+
+TEST_F(SpecialTest, FilesAndDirectoriesHaveNoFlagsAndGetNone) {
+  Start();
+  Write("f", "x");
+  ASSERT_EQ(::mkdir(path("d").c_str(), 0755), 0);
+  for (const char* name : {"f", "d"}) {
+    const File file(path(name), O_RDONLY);
+    int flags = -1;
+    ASSERT_EQ(::ioctl(file.fd(), FS_IOC_GETFLAGS, &flags), 0) << name;
+    EXPECT_EQ(flags, 0);
+    EXPECT_EQ(::ioctl(file.fd(), FS_IOC_SETFLAGS, &flags), 0) << name;
+    flags = FS_NOATIME_FL;
+    EXPECT_EQ(::ioctl(file.fd(), FS_IOC_SETFLAGS, &flags), -1) << name;
+    EXPECT_EQ(errno, EOPNOTSUPP);
+    struct fsxattr attributes = {};
+    attributes.fsx_projid = 7;
+    ASSERT_EQ(::ioctl(file.fd(), FS_IOC_FSGETXATTR, &attributes), 0) << name;
+    EXPECT_EQ(attributes.fsx_xflags, 0u);
+    EXPECT_EQ(attributes.fsx_projid, 0u);
+    EXPECT_EQ(::ioctl(file.fd(), FS_IOC_FSSETXATTR, &attributes), 0) << name;
+    attributes.fsx_projid = 7;
+    EXPECT_EQ(::ioctl(file.fd(), FS_IOC_FSSETXATTR, &attributes), -1) << name;
+    EXPECT_EQ(errno, EOPNOTSUPP);
+  }
 }
 
 }  // namespace

@@ -1,20 +1,42 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The control file's ioctl, and requests that only need an answer.
+// The control file's ioctl, those about flags of files, and requests that only need an answer.
+#include <linux/fs.h>
+
+#include <algorithm>
 #include <cstring>
 #include <string>
 
 #include "adapters/fuse/dispatcher.h"
 
 namespace agentfs::fuse {
+namespace {
+
+// No file has flags (lsattr, chattr), all of which are bits of zeros here; none can be given.
+Result<size_t> AnswerAboutFlags(const fuse_ioctl_in& in, std::span<const char> given,
+                                std::span<char> space) {
+  const bool asks = in.cmd == FS_IOC_GETFLAGS || in.cmd == FS_IOC_FSGETXATTR;
+  const bool sets = in.cmd == FS_IOC_SETFLAGS || in.cmd == FS_IOC_FSSETXATTR;
+  const size_t size = sizeof(fuse_ioctl_out) + (asks ? in.out_size : 0);
+  if ((!asks && !sets) || in.out_size > sizeof(struct fsxattr)) return Error(ENOTTY);
+  if (sets && std::any_of(given.begin(), given.end(), [](char c) { return c != 0; })) {
+    return Error(EOPNOTSUPP);
+  }
+  std::memset(space.data(), 0, size);
+  return size;
+}
+
+}  // namespace
 
 Dispatcher::Answer Dispatcher::Nothing(Request&) { return size_t{0}; }
 
 Dispatcher::Answer Dispatcher::Control(Request& request) {
   const auto in = request.Arguments<fuse_ioctl_in>();
-  // Files that are opened ask whether they are terminals: quickly no.
+  if (in.cmd != kControlIoctl) {
+    return AnswerAboutFlags(in, request.exchange.Payload(sizeof in), request.exchange.space());
+  }
   const Tree& tree = *request.inode.tree;
-  if (in.cmd != kControlIoctl || tree.kind() != Tree::Kind::kVirtual) return Error(ENOTTY);
+  if (tree.kind() != Tree::Kind::kVirtual) return Error(ENOTTY);
   if (!static_cast<VirtualTree&>(request.fs()).IsControlFile(request.node())) return Error(ENOTTY);
   if (!control_) return Error(EOPNOTSUPP);
 
