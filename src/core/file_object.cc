@@ -261,12 +261,13 @@ void FileIo::PutSpan(Journal::Change& change, ViewNode& node, uint64_t index) {
 
 // Frees the object's space past the end of the file. On the committer's thread, when the new size
 // is on the disk; if the node is busy, the space goes with the object. If the file was made shorter
-// again, rows that are on the disk may still map what is past its end now.
+// again, rows that are on the disk may still map what is past its end now. A restore meanwhile has
+// left nothing of the content.
 void FileIo::ReclaimTail(ViewNode& node, uint64_t batch) {
   if (!node.mu.TryLock()) return;
   FileContent* content = node.content();
   // What is past the end may have been written by somebody else who has not told yet.
-  if (node.kind == ContentKind::kObject && content->open_object != nullptr &&
+  if (content != nullptr && node.kind == ContentKind::kObject && content->open_object != nullptr &&
       content->host_file == 0 && content->cut_batch == batch &&
       content->object_layer == nodes_.open_layer()) {
     const uint64_t end = (node.size + kPageSize - 1) / kPageSize * kPageSize;

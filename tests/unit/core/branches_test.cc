@@ -222,6 +222,25 @@ TEST_F(BranchesTest, RestoringMakesABranchWhatItWas) {
   ExpectClean();
 }
 
+// What is left to be done after the commit of a change finds the file without its content.
+TEST_F(BranchesTest, AFileIsMadeShorterWhileItsBranchIsRestored) {
+  options_.commit_interval_ms = 60'000;
+  Open(Backing::kSqlite);
+  auto fs = Branch();
+  Take("snap");
+  auto file = Get(fs->Open("f", O_RDWR | O_CREAT));
+  Get(file->Write(0, std::string(3 << 20, 'x')));
+  Get(volume().Flush(Durability::kSynced));
+  Get(fs->WriteFile("pending", ""));
+  DuringNextCommit([&] { Get(file->Truncate(1 << 20)); });
+  Get(volume().Restore("main", "snap"));
+  Get(volume().Flush(Durability::kSynced));
+  EXPECT_EQ(file->Read(0, 1).code(), ESTALE);
+  file.reset();
+  fs.reset();
+  ExpectClean();
+}
+
 // Rows written, whatever the size of the tree.
 TEST_F(BranchesTest, SnapshotForkAndRestoreAreConstant) {
   Open();

@@ -14,15 +14,17 @@
 
 namespace agentfs {
 
-// Counts the rows that pass.
+// Counts the rows that pass, and does something while a commit is under way.
 class CoreTest::CountingStore : public FaultyStore {
  public:
   using FaultyStore::FaultyStore;
   Result<void> Commit(const Batch& batch, Durability durability) override {
     rows += batch.mutations.size();
+    if (auto work = std::exchange(during_commit, nullptr)) work();
     return FaultyStore::Commit(batch, durability);
   }
   std::atomic<uint64_t> rows{0};
+  std::function<void()> during_commit;
 };
 
 CoreTest::CoreTest() {
@@ -132,6 +134,10 @@ size_t CoreTest::AllRows() {
   size_t count = 0;
   for (size_t i = 0; i < VolumeSchema().tables.size(); ++i) count += Rows(static_cast<TableId>(i));
   return count;
+}
+
+void CoreTest::DuringNextCommit(std::function<void()> work) {
+  counting_->during_commit = std::move(work);
 }
 
 uint64_t CoreTest::RowsWritten(const std::function<void()>& work) {

@@ -53,6 +53,8 @@ class CoreTest : public testing::Test {
   size_t AllRows();
   // Rows put or deleted while `work` runs.
   uint64_t RowsWritten(const std::function<void()>& work);
+  // Once, on the committer's thread; what it changes is in the batch after that.
+  void DuringNextCommit(std::function<void()> work);
   size_t Objects();
   void ExpectClean();
 
