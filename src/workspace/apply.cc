@@ -305,6 +305,11 @@ Result<void> Applier::Revert(ApplyRun& run) {
   }
   AGENTFS_ASSIGN(const auto rewritten, RewrittenSince(run));
   run.TakeForApplied(rewritten);
+  // A part of what was applied may have been changed since, in the branch or another one.
+  std::vector<std::string> written;
+  for (const ApplyStep& step : record.steps) written.push_back(step.temp.empty() ? "" : step.path);
+  AGENTFS_ASSIGN(const std::vector<std::string> kept, volume_.KeptNames(written));
+  AGENTFS_TRY(run.KeepApplied(kept));
   AGENTFS_TRY(run.Undo(ApplyState::kReverting));
   return FinishUndo(run);
 }

@@ -90,7 +90,10 @@ Result<void> ApplyRun::OpenBackups() {
 Result<void> ApplyRun::OpenKept() {
   const bool needed = std::any_of(record_.steps.begin(), record_.steps.end(),
                                   [](const ApplyStep& step) { return !step.keep.empty(); });
-  if (!needed) return Ok();
+  return needed ? MakeKept() : Ok();
+}
+
+Result<void> ApplyRun::MakeKept() {
   std::error_code error;
   std::filesystem::create_directories(kept_directory_, error);
   if (error) return Error(error.value()).WithContext("cannot make " + kept_directory_);
@@ -314,6 +317,22 @@ Result<void> ApplyRun::Keep(const ApplyStep& step, const HostTree& tree, const s
     default:
       return linked;
   }
+}
+
+Result<void> ApplyRun::KeepApplied(const std::vector<std::string>& names) {
+  for (size_t i = 0; i < names.size(); ++i) {
+    if (names[i].empty()) continue;
+    if (!kept_) AGENTFS_TRY(MakeKept());
+    const ApplyStep& step = record_.steps[i];
+    AGENTFS_ASSIGN(const bool kept, Exists(*kept_, names[i]));
+    AGENTFS_ASSIGN(const auto st, Look(base_, step.path));
+    if (kept || !st) continue;
+    // One that is overwritten, or goes on having other names, is no longer what it was.
+    const bool stays = step.kind == StepKind::kOverwrite || st->st_nlink > 1;
+    if (!stays && base_.Link(step.path, *kept_, names[i]).ok()) continue;
+    AGENTFS_TRY(CopyWhole(base_, step.path, *kept_, names[i]));
+  }
+  return Ok();
 }
 
 Result<void> ApplyRun::DoMove(const ApplyStep& step) {

@@ -65,6 +65,9 @@ class ApplyRun {
   void GiveBackCopies(const std::vector<std::string>& paths) {
     copied_.insert(paths.begin(), paths.end());
   }
+  // What Undo will take from the base of what was applied can be found by layers, step by step
+  // under these names (Volume::KeptNames); "" where none needs it.
+  Result<void> KeepApplied(const std::vector<std::string>& names);
   // Undo is to remove new files from these paths ("/a"), though they are others by now.
   void TakeForApplied(const std::vector<std::string>& paths) {
     for (const std::string& path : paths) applied_.insert(path.substr(1));
@@ -102,6 +105,7 @@ class ApplyRun {
   // What is kept of it becomes a file of its own: the backup is about to be the base's again.
   Result<void> KeepApart(const ApplyStep& step, const std::string& backup);
   Result<void> OpenKept();
+  Result<void> MakeKept();
   Result<void> SyncBase();
   void Tell(size_t done) const {
     if (hook_) hook_(done, record_.steps.size());

@@ -41,6 +41,28 @@ class KeptTest : public ApplyTest, public testing::WithParamInterface<bool> {
   const std::string old_ = std::string(400'000, 'o');
 };
 
+TEST_P(KeptTest, WhatWasChangedInPartSinceAnApplyOutlivesItsUndo) {
+  MakeLarge();
+  WriteInto("large", 0, "first");
+  Get(Branch()->WriteFile("new", old_));
+  ApplyAll();
+  const std::vector<std::string> paths = {"large", "new"};
+  std::map<std::string, std::string> wanted;
+  for (const std::string& path : paths) {
+    WriteInto(path, 200'000, "second");
+    wanted[path] = Get(Branch()->ReadFile(path));
+  }
+  Get(Open().UndoLast());
+  EXPECT_TRUE(ReadBase("large") == old_);
+  Reopen();
+  for (const std::string& path : paths) {
+    EXPECT_TRUE(Get(Branch()->ReadFile(path)) == wanted[path]) << path;
+  }
+  ApplyAll(OnConflict::kOverwrite);
+  for (const std::string& path : paths) EXPECT_TRUE(ReadBase(path) == wanted[path]) << path;
+  ExpectClean();
+}
+
 TEST_P(KeptTest, SnapshotsStayWhatTheyWere) {
   MakeLarge();
   for (const char* path : {"large", "linked", "removed"}) WriteInto(path, 0, "first");
