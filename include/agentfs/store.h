@@ -269,14 +269,16 @@ class Store {
 
   // Bytes that the store can still take.
   struct Room {
-    uint64_t disk = kUnlimited;       // free on the disk, whoever takes them
-    uint64_t disk_size = kUnlimited;  // of all that the disk has
-    uint64_t own = 0;                 // in its files, which need not grow for them
+    uint64_t disk = kUnlimited;  // on the disk, whoever takes them, with those kept
+    uint64_t kept = 0;           // of them for commits that free space
+    uint64_t own = 0;            // in its files, which need not grow for them
 
     static constexpr uint64_t kUnlimited = uint64_t{1} << 62;
   };
   // Unlimited where the store has no disk or cannot tell. Cheap enough for every commit.
   virtual Room GetRoom() { return {}; }
+  // Gives back to the disk what it can without; may take its time.
+  virtual void MakeRoom() {}
 };
 
 }  // namespace agentfs

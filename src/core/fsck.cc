@@ -361,8 +361,7 @@ Result<FsckReport> VolumeImpl::Check(bool repair) {
   }
   std::sort(heads.begin(), heads.end(), [](auto* a, auto* b) { return a->id < b->id; });
   heads.erase(std::unique(heads.begin(), heads.end()), heads.end());
-  // Once more: what the first flush let go of is removed by the second.
-  AGENTFS_TRY(state_->journal->Flush(Durability::kNone));
+  AGENTFS_TRY(state_->FlushAndReap());
   if (!repair) return Checker(*state_, std::move(heads), false).Check();
   // What is repaired in the store must not live on in memory.
   for (auto& [name, branch] : branches_) branch.view.reset();

@@ -310,8 +310,7 @@ std::vector<Layer*> Unreachable(const std::vector<Layer*>& layers) {
 Result<GcReport> VolumeImpl::CollectGarbage() {
   absl::MutexLock lock(&mu_);
   AGENTFS_TRY(DropIdleViews());
-  // Once more: what the first flush let go of is removed by the second.
-  AGENTFS_TRY(state_->journal->Flush(Durability::kNone));
+  AGENTFS_TRY(state_->FlushAndReap());
   GarbageCollector collector(*state_);
   std::vector<Layer*> layers;
   {

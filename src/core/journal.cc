@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/journal.h"
 
+#include <algorithm>
 #include <new>
 #include <utility>
 
@@ -12,6 +13,10 @@ namespace {
 
 // What a mutation costs in memory besides its bytes.
 constexpr uint64_t kMutationOverhead = sizeof(Mutation);
+// A commit takes so much more of the disk than its mutations of memory: of each row a page.
+constexpr uint64_t kDiskOfPending = 64;
+// How many batches a writer waits for to find room.
+constexpr int kMostFlushes = 64;
 // How long to wait before writing again to a store that refused.
 constexpr absl::Duration kRetryInterval = absl::Milliseconds(500);
 
@@ -35,11 +40,14 @@ Journal::Journal(Store& store, const Options& options, Hooks hooks)
 
 Journal::~Journal() { (void)Close(); }
 
+uint64_t Journal::max_pending_bytes() const {
+  return std::min(commit_bytes() / kDiskOfPending, options_.max_pending_bytes);
+}
+
 // ---- appending
 
 void Journal::MarkDirty() {
-  const bool urgent =
-      pending_bytes_.load(std::memory_order_relaxed) > options_.max_pending_bytes / 4;
+  const bool urgent = pending_bytes_.load(std::memory_order_relaxed) > max_pending_bytes() / 4;
   if (dirty_.load(std::memory_order_relaxed) && !urgent) return;
   const bool first = !dirty_.exchange(true);
   // Awake, the committer looks by itself before the interval is over.
@@ -150,14 +158,16 @@ void Journal::PutAtSeal(TableId table, std::string_view key, std::string_view va
 }
 
 // What is pending may need less room than was set aside for it, or give some back: what was removed
-// does so once its rows have gone, too, two batches later.
+// does so once its rows have gone, too, some batches later.
 Result<void> Journal::TakeRoom(uint64_t bytes) {
   Result<void> taken = room_.Take(bytes, pending_bytes());
-  for (int flushes = 0; !taken.ok() && flushes < 3; ++flushes) {
+  for (int flushes = 0; !taken.ok() && flushes < kMostFlushes; ++flushes) {
     const uint64_t appended = AppendedBatch();
-    if (IsCommitted(appended)) break;
-    AGENTFS_TRY(AwaitBatch(appended, Durability::kNone));
+    const bool was_last = IsCommitted(appended);
+    if (!was_last) AGENTFS_TRY(AwaitBatch(appended, Durability::kNone));
+    store_.MakeRoom();
     taken = room_.Take(bytes, pending_bytes());
+    if (was_last) break;
   }
   return taken;
 }
@@ -170,11 +180,10 @@ Result<void> Journal::Admit(Growth growth, uint64_t bytes) {
     return last_error_;
   }
   if (growth == Growth::kGrows) AGENTFS_TRY(TakeRoom(bytes));
-  if (pending_bytes_.load(std::memory_order_relaxed) <= options_.max_pending_bytes) [[likely]] {
+  if (pending_bytes_.load(std::memory_order_relaxed) <= max_pending_bytes()) [[likely]]
     return Ok();
-  }
   absl::MutexLock lock(&mu_);
-  while (pending_bytes_.load() > options_.max_pending_bytes && !stopping_) {
+  while (pending_bytes_.load() > max_pending_bytes() && !stopping_) {
     if (error_.load() != 0) return growth == Growth::kFrees ? Ok() : Result<void>(last_error_);
     work_.Signal();
     done_.Wait(&mu_);
@@ -241,7 +250,7 @@ void Journal::AwaitInterval() {
 bool Journal::AwaitWork(Durability* durability) {
   absl::MutexLock lock(&mu_);
   const auto idle = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
-    return !stopping_ && !dirty_.load() && !MustCommit() && failed_ == nullptr;
+    return !stopping_ && !dirty_.load() && !MustCommit() && cut_.empty();
   };
   if (!stopping_ && error_.load() != 0) {
     work_.WaitWithTimeout(&mu_, kRetryInterval);
@@ -269,46 +278,63 @@ void Journal::Run() {
   }
 }
 
+// While commits fail, batches are cut all the same, so that none grows beyond what the disk may
+// have room for when they work again.
 void Journal::Cycle(Durability durability) {
-  if (failed_ != nullptr && !TryCommit(std::move(failed_), durability)) return;
-  std::unique_ptr<Pending> pending;
-  try {
-    pending = Cut();
-    MakeOpRows(*pending);
-    if (hooks_.has_work && hooks_.has_work()) MarkDirty();
-  } catch (const std::bad_alloc&) {
-    return Failed(std::move(pending), Error(ENOMEM));
-  }
-  (void)TryCommit(std::move(pending), durability);
+  if (!CommitCut(durability) && !HasMuchAppended()) return;
+  if (!Cut()) return Failed(Error(ENOMEM));
+  if (error_.load() == 0) (void)CommitCut(durability);
 }
 
-bool Journal::TryCommit(std::unique_ptr<Pending> pending, Durability durability) {
-  if (pending->must_sync) durability = Durability::kSynced;
-  Result<void> result;
-  try {
-    result = Commit(*pending, durability);
-  } catch (const std::bad_alloc&) {
-    result = Error(ENOMEM);
+bool Journal::HasMuchAppended() {
+  absl::MutexLock lock(&append_mu_);
+  return current_->batch.bytes > max_pending_bytes() / 4;
+}
+
+bool Journal::CommitCut(Durability durability) {
+  while (!cut_.empty()) {
+    Pending& first = *cut_.front();
+    const Durability needed = first.must_sync ? Durability::kSynced : durability;
+    if (auto result = TryCommit(first, needed); !result.ok()) {
+      Failed(result.error());
+      return false;
+    }
+    std::unique_ptr<Pending> done = std::move(cut_.front());
+    cut_.pop_front();
+    Succeeded(std::move(done), needed);
   }
-  if (!result.ok()) {
-    Failed(std::move(pending), result.error());
-    return false;
-  }
-  Succeeded(std::move(pending), durability);
   return true;
 }
 
-std::unique_ptr<Journal::Pending> Journal::Cut() {
-  hooks_.before_seal();
-  auto next = std::make_unique<Pending>();
-  Exclusive gate(*this);
-  hooks_.at_seal();
-  absl::MutexLock lock(&append_mu_);
-  next->sequence = current_->sequence + 1;
-  sequence_.store(next->sequence);
-  dirty_.store(false);
-  std::swap(next, current_);
-  return next;
+Result<void> Journal::TryCommit(Pending& pending, Durability durability) {
+  try {
+    return Commit(pending, durability);
+  } catch (const std::bad_alloc&) {
+    return Error(ENOMEM);
+  }
+}
+
+bool Journal::Cut() {
+  try {
+    hooks_.before_seal();
+    auto next = std::make_unique<Pending>();
+    cut_.emplace_back();
+    {
+      Exclusive gate(*this);
+      hooks_.at_seal();
+      absl::MutexLock lock(&append_mu_);
+      next->sequence = current_->sequence + 1;
+      sequence_.store(next->sequence);
+      dirty_.store(false);
+      cut_.back() = std::exchange(current_, std::move(next));
+    }
+    MakeOpRows(*cut_.back());
+    if (hooks_.has_work && hooks_.has_work()) MarkDirty();
+  } catch (const std::bad_alloc&) {
+    if (!cut_.empty() && cut_.back() == nullptr) cut_.pop_back();
+    return false;
+  }
+  return true;
 }
 
 // The rows take memory too, until they are committed.
@@ -349,7 +375,6 @@ Result<void> Journal::Commit(Pending& pending, Durability durability) {
 
 void Journal::Succeeded(std::unique_ptr<Pending> pending, Durability durability) {
   error_.store(0);
-  room_.Forget();
   const uint64_t sequence = pending->sequence;
   const uint64_t bytes = pending->batch.bytes;
   // Before anybody learns of it: who has waited for the batch may take down the view whose nodes
@@ -358,6 +383,7 @@ void Journal::Succeeded(std::unique_ptr<Pending> pending, Durability durability)
   pending.reset();
   committed_.store(sequence, std::memory_order_release);
   pending_bytes_.fetch_sub(bytes);
+  room_.LookAgain(pending_bytes());
   {
     absl::MutexLock lock(&mu_);
     if (durability == Durability::kSynced) synced_.store(sequence, std::memory_order_release);
@@ -366,8 +392,7 @@ void Journal::Succeeded(std::unique_ptr<Pending> pending, Durability durability)
   hooks_.after_commit();
 }
 
-void Journal::Failed(std::unique_ptr<Pending> pending, Error error) {
-  failed_ = std::move(pending);
+void Journal::Failed(Error error) {
   error_.store(error.code());
   absl::MutexLock lock(&mu_);
   last_error_ = std::move(error);

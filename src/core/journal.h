@@ -6,6 +6,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <string_view>
@@ -65,6 +66,8 @@ class Journal {
   // Whether something that grows would be admitted as far as the disk goes, without waiting for
   // what is pending.
   bool HasRoom() { return room_.Take(0, pending_bytes()).ok(); }
+  // What one commit may take of the disk.
+  uint64_t commit_bytes() const { return room_.commit_bytes(); }
 
   // While a Change lives, no batch is cut and no snapshot taken: what one Change appends is
   // committed together. Short; never waits for a lock of a node or for a disk.
@@ -168,24 +171,28 @@ class Journal {
     bool empty() const { return batch.empty() && after_commit.empty(); }
   };
 
+  uint64_t max_pending_bytes() const;
   void Run();
   // Waits for something to do; says with which durability, or that it is time to stop.
   bool AwaitWork(Durability* durability);
   void AwaitInterval() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   bool MustCommit() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
     return wanted_ > committed_.load() || wanted_synced_ > synced_ ||
-           pending_bytes_.load() > options_.max_pending_bytes / 4;
+           pending_bytes_.load() > max_pending_bytes() / 4 ||
+           (commit_bytes() != Store::Room::kUnlimited && hooks_.has_work && hooks_.has_work());
   }
   void Cycle(Durability durability);
-  // False: the batch stays pending.
-  bool TryCommit(std::unique_ptr<Pending> pending, Durability durability);
-  std::unique_ptr<Pending> Cut();
+  // Commits what was cut, in order; false: something stays pending.
+  bool CommitCut(Durability durability);
+  Result<void> TryCommit(Pending& pending, Durability durability);
+  // Cuts the batch being filled; false: there was no memory for it.
+  bool Cut();
+  bool HasMuchAppended() ABSL_LOCKS_EXCLUDED(append_mu_);
   void MakeOpRows(Pending& pending);
   Result<void> Commit(Pending& pending, Durability durability);
   Result<void> SyncObjects(Pending& pending, Durability durability);
   void Succeeded(std::unique_ptr<Pending> pending, Durability durability);
-  // Null: there was no memory to cut a batch.
-  void Failed(std::unique_ptr<Pending> pending, Error error);
+  void Failed(Error error);
   Result<void> TakeRoom(uint64_t bytes);
   Result<void> AwaitBatch(uint64_t batch, Durability durability);
   void NoteUserChange() { changed_.store(sequence_.load(std::memory_order_relaxed)); }
@@ -224,7 +231,7 @@ class Journal {
   absl::CondVar done_;  // something was committed, or could not be
 
   // Only the committer's thread touches these.
-  std::unique_ptr<Pending> failed_;                                    // cut, but not committed yet
+  std::deque<std::unique_ptr<Pending>> cut_;                           // not committed yet
   absl::flat_hash_set<std::shared_ptr<BlobObject>> unsynced_objects_;  // overwritten ones
 
   std::thread thread_;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/reaper.h"
 
+#include <algorithm>
 #include <new>
 #include <optional>
 #include <utility>
@@ -12,6 +13,15 @@
 #include "store/schema.h"
 
 namespace agentfs {
+namespace {
+
+// What one batch removes, for which others may wait.
+constexpr uint64_t kMostOrphans = 2048;
+constexpr int64_t kMostBytes = 4 << 20;
+// What a commit takes of the disk to remove one: some pages of the store.
+constexpr uint64_t kDiskOfOrphan = 64 << 10;
+
+}  // namespace
 
 void Reaper::Add(Orphan orphan) {
   try {
@@ -23,16 +33,23 @@ void Reaper::Add(Orphan orphan) {
   if (volume_.journal != nullptr) volume_.journal->Wake();
 }
 
+std::optional<Orphan> Reaper::Next() {
+  absl::MutexLock lock(&mu_);
+  if (orphans_.empty()) return std::nullopt;
+  const Orphan orphan = orphans_.front();
+  orphans_.pop_front();
+  return orphan;
+}
+
 void Reaper::Sweep() {
-  std::vector<Orphan> orphans;
-  {
-    absl::MutexLock lock(&mu_);
-    orphans.swap(orphans_);
-  }
-  for (const Orphan& orphan : orphans) {
+  const uint64_t most = std::min(kMostOrphans, volume_.journal->commit_bytes() / kDiskOfOrphan);
+  int64_t bytes = 0;
+  for (uint64_t count = 0; count < most && bytes < kMostBytes; ++count) {
+    const auto orphan = Next();
+    if (!orphan) return;
     // What cannot be read now keeps its row in `orphans` and is tried when the volume is next
     // opened.
-    (void)Reap(orphan);
+    if (const auto reaped = Reap(*orphan); reaped.ok()) bytes += *reaped;
   }
 }
 
@@ -48,7 +65,7 @@ Result<void> Reaper::LoadLeftovers() {
   });
 }
 
-Result<void> Reaper::Reap(const Orphan& orphan) {
+Result<int64_t> Reaper::Reap(const Orphan& orphan) {
   Store& store = *volume_.store;
   ContentId content = orphan.content;
   std::optional<Row> node_row;
@@ -98,7 +115,7 @@ Result<void> Reaper::Reap(const Orphan& orphan) {
   }
   change.Delete(tables::kOrphans, OrphanKey(orphan.layer, orphan.node, orphan.content));
   volume_.CountStored(orphan.layer, -(data.bytes + mapped));
-  return Ok();
+  return data.bytes;
 }
 
 }  // namespace agentfs

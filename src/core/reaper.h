@@ -5,7 +5,8 @@
 // `orphans` until then, so that a crash loses nothing but time.
 #pragma once
 
-#include <vector>
+#include <deque>
+#include <optional>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
@@ -28,7 +29,8 @@ class Reaper {
  public:
   explicit Reaper(VolumeState& volume) : volume_(volume) {}
   void Add(Orphan orphan);
-  // On the committer's thread, before a batch is cut: appends the deletions.
+  // On the committer's thread, before a batch is cut: appends the deletions, of so much that the
+  // batch stays small. The rest is for later batches.
   void Sweep();
   // When a volume is opened: what the last process left.
   Result<void> LoadLeftovers();
@@ -38,11 +40,13 @@ class Reaper {
   }
 
  private:
-  Result<void> Reap(const Orphan& orphan);
+  std::optional<Orphan> Next();
+  // The bytes of content that were in rows.
+  Result<int64_t> Reap(const Orphan& orphan);
 
   VolumeState& volume_;
   mutable absl::Mutex mu_;
-  std::vector<Orphan> orphans_ ABSL_GUARDED_BY(mu_);
+  std::deque<Orphan> orphans_ ABSL_GUARDED_BY(mu_);
 };
 
 }  // namespace agentfs

@@ -25,8 +25,10 @@ class RoomGuard {
       return Ok();
     return Look(static_cast<uint64_t>(cost), pending);
   }
-  // What was found out is old: the next Take looks at the disk.
-  void Forget() { budget_.store(0, std::memory_order_relaxed); }
+  // After a commit: what was found out is old.
+  void LookAgain(uint64_t pending) { (void)Look(0, pending); }
+  // What one commit may take of a disk that is nearly full; unlimited on others.
+  uint64_t commit_bytes() const { return commit_bytes_.load(std::memory_order_relaxed); }
 
  private:
   // What an operation takes at most besides its bytes: rows, and a page for each end.
@@ -36,6 +38,7 @@ class RoomGuard {
 
   Store& store_;
   std::atomic<int64_t> budget_{0};  // what may be taken before somebody looks again
+  std::atomic<uint64_t> commit_bytes_{Store::Room::kUnlimited};
 };
 
 }  // namespace agentfs

@@ -401,8 +401,7 @@ Result<void> VolumeImpl::Close() {
     closed_ = true;
   }
   EndGrowth();
-  // Twice: the first lets go of nodes, whose rows the second removes.
-  AGENTFS_TRY(state_->journal->Flush(Durability::kNone));
+  AGENTFS_TRY(state_->FlushAndReap());
   AGENTFS_TRY(state_->journal->Close());
   return state_->store->Close();
 }

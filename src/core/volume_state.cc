@@ -119,4 +119,11 @@ Result<void> VolumeState::ReadCounters() {
   return Ok();
 }
 
+Result<void> VolumeState::FlushAndReap() {
+  do {
+    AGENTFS_TRY(journal->Flush(Durability::kNone));
+  } while (!reaper.idle());
+  return Ok();
+}
+
 }  // namespace agentfs

@@ -114,6 +114,9 @@ class VolumeState {
   // Last: its thread uses the others.
   std::unique_ptr<Journal> journal;
 
+  // Commits what was appended, and the removal of what nobody can reach by then.
+  Result<void> FlushAndReap();
+
   // At the seal, which the analysis cannot see: the rows of counters and changed layers.
   void WriteCounters() ABSL_NO_THREAD_SAFETY_ANALYSIS;
   Result<void> ReadCounters();

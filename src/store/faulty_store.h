@@ -45,6 +45,7 @@ class FaultyStore : public Store {
   StoreCapabilities capabilities() const override { return store_->capabilities(); }
   Result<Usage> GetUsage() override { return store_->GetUsage(); }
   Room GetRoom() override { return store_->GetRoom(); }
+  void MakeRoom() override { store_->MakeRoom(); }
 
  private:
   // The errno with which the commit that starts now must fail, 0 if it must not.

@@ -17,10 +17,8 @@ namespace {
 
 // So little that commits can wait for it.
 constexpr uint64_t kRestBytes = uint64_t{8} << 20;
-// A log below this does not matter on any disk.
-constexpr uint64_t kShortLog = uint64_t{512} << 10;
-// And so much of it stays, for commits on a disk that others have filled.
-constexpr uint64_t kKeptLog = uint64_t{2} << 20;
+// A log below this does not matter on any disk, and stays for commits on one that is full.
+constexpr uint64_t kShortLog = uint64_t{2} << 20;
 // How long commits wait for another program's reader when the log is cut off.
 constexpr int kTruncateMilliseconds = 50;
 // Less than the interval in which a journal commits.
@@ -28,7 +26,7 @@ constexpr absl::Duration kQuiet = absl::Milliseconds(80);
 
 uint64_t FreeOnDisk(const std::string& file) {
   const auto stats = HostFsStats(file);
-  return stats.ok() && stats->blocks > 0 ? stats->blocks_available * stats->block_size : UINT64_MAX;
+  return stats.ok() && stats->blocks > 0 ? AvailableBytes(*stats) : UINT64_MAX;
 }
 
 }  // namespace
@@ -83,25 +81,45 @@ void Checkpointer::Notice(uint64_t wal_bytes) {
   ++commits_;
 }
 
-uint64_t Checkpointer::Pass() {
+Checkpointer::Copied Checkpointer::Pass() {
   readers_->EndIdle();
-  int done = 0;
+  int pages = 0, done = 0;
+  absl::MutexLock lock(&pass_mu_);
   const int code = sqlite3_wal_checkpoint_v2(connection_->db(), nullptr, SQLITE_CHECKPOINT_PASSIVE,
-                                             nullptr, &done);
-  return code == SQLITE_OK && done > 0 ? static_cast<uint64_t>(done) * page_size_ : 0;
+                                             &pages, &done);
+  if (code != SQLITE_OK || done <= 0) return {};
+  return {static_cast<uint64_t>(done) * page_size_, done == pages};
+}
+
+bool Checkpointer::Empty() {
+  if (!Pass().all) return false;
+  absl::MutexLock lock(&mu_);
+  wal_bytes_ = 0;
+  return true;
+}
+
+void Checkpointer::CutOff() {
+  Empty();
+  std::error_code failed;
+  const uint64_t size = std::filesystem::file_size(file_ + "-wal", failed);
+  if (failed || size <= kShortLog) return;
+  absl::MutexLock lock(&pass_mu_);
+  sqlite3_wal_checkpoint_v2(connection_->db(), nullptr, SQLITE_CHECKPOINT_TRUNCATE, nullptr,
+                            nullptr);
 }
 
 void Checkpointer::Finish() {
-  Pass();
+  bool roomy;
   {
     absl::MutexLock lock(&mu_);
-    if (limits_.start == roomy_.start) return;
+    roomy = limits_.start == roomy_.start;
+    wal_bytes_ = 0;
   }
-  std::error_code failed;
-  const uint64_t size = std::filesystem::file_size(file_ + "-wal", failed);
-  if (failed || size <= kKeptLog) return;
-  sqlite3_wal_checkpoint_v2(connection_->db(), nullptr, SQLITE_CHECKPOINT_TRUNCATE, nullptr,
-                            nullptr);
+  if (roomy) {
+    Pass();
+  } else {
+    CutOff();
+  }
 }
 
 bool Checkpointer::MustFinish(uint64_t done) {
@@ -131,11 +149,9 @@ void Checkpointer::Run() {
   while (AwaitWork()) {
     // The bulk while commits go on; once little is left, or the WAL is too long, the rest while
     // they wait, so that the WAL is empty and the next commit starts it anew.
-    if (MustFinish(Pass())) {
+    if (MustFinish(Pass().bytes)) {
       absl::MutexLock commit_lock(commit_mu_);
       Finish();
-      absl::MutexLock lock(&mu_);
-      wal_bytes_ = 0;
     }
   }
 }

@@ -33,7 +33,8 @@ struct WalLimits {
 // Its connection always syncs: first the WAL, then, when the pages are in the database, that. So
 // what a synced commit put into the WAL is never lost by resetting it, whatever the syncing of the
 // connection that commits.
-// Lock order: the store's commit mutex, then mu_ here; neither is held during the first pass.
+// Lock order: the store's commit mutex, pass_mu_, mu_; the first and the last are not held during
+// the first pass.
 class Checkpointer {
  public:
   // Both must outlive it. `commit_mu` is held by the store during a commit.
@@ -43,19 +44,22 @@ class Checkpointer {
 
   // The size of the WAL after a commit; starts a pass if it is long.
   void Notice(uint64_t wal_bytes) ABSL_LOCKS_EXCLUDED(mu_);
-  // All of the WAL was copied by somebody else.
-  void Emptied() ABSL_LOCKS_EXCLUDED(mu_) {
-    absl::MutexLock lock(&mu_);
-    wal_bytes_ = 0;
-  }
+  // On a full disk: true once all of the WAL is in the database, so that commits use its space
+  // again.
+  bool Empty() ABSL_EXCLUSIVE_LOCKS_REQUIRED(commit_mu_) ABSL_LOCKS_EXCLUDED(pass_mu_, mu_);
+  // The same, and a long WAL is cut off.
+  void CutOff() ABSL_EXCLUSIVE_LOCKS_REQUIRED(commit_mu_) ABSL_LOCKS_EXCLUDED(pass_mu_, mu_);
 
  private:
   Checkpointer(std::unique_ptr<Connection> connection, std::string file, uint64_t page_size,
                absl::Mutex* commit_mu, ReaderPool* readers);
   void Run();
-  // Copies what the readers allow; what fails will be tried again after the next commit. Gives the
-  // bytes of the WAL that are in the database now.
-  uint64_t Pass();
+  // Copies what the readers allow; what fails will be tried again after the next commit.
+  struct Copied {
+    uint64_t bytes = 0;  // of the WAL that are in the database now
+    bool all = false;
+  };
+  Copied Pass() ABSL_LOCKS_EXCLUDED(pass_mu_);
   // The last of a pass, for which commits wait. On a disk with little room the log gives back its
   // own.
   void Finish() ABSL_EXCLUSIVE_LOCKS_REQUIRED(commit_mu_) ABSL_LOCKS_EXCLUDED(mu_);
@@ -70,6 +74,7 @@ class Checkpointer {
   const WalLimits roomy_;  // the limits where the disk has room
   absl::Mutex* commit_mu_;
   ReaderPool* readers_;
+  absl::Mutex pass_mu_;  // guards the copying: SQLite refuses a second one
   absl::Mutex mu_;
   WalLimits limits_ ABSL_GUARDED_BY(mu_);  // as the disk was at the last commit
   uint64_t commits_ ABSL_GUARDED_BY(mu_) = 0;

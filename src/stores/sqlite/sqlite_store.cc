@@ -8,7 +8,7 @@
 // database's). A kSynced commit runs with FULL: the WAL, with all earlier batches, is synced before
 // it counts as committed. A kSynced commit of nothing syncs the WAL as it is.
 //
-// Lock order: open_mu_, commit_mu_, then those of the pool and of the checkpointer.
+// Lock order: open_mu_, commit_mu_, then those of the pool, the checkpointer and the reserve.
 #include <sqlite3.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -28,9 +28,11 @@
 #include "stores/sqlite/connection.h"
 #include "stores/sqlite/file_header.h"
 #include "stores/sqlite/reader_pool.h"
+#include "stores/sqlite/shm_file.h"
 #include "stores/sqlite/table_sql.h"
 #include "stores/sqlite/views.h"
 #include "stores/sqlite/wal_file.h"
+#include "sys/disk_reserve.h"
 #include "sys/fs_stats.h"
 
 namespace agentfs {
@@ -42,6 +44,8 @@ uint32_t IdOf(TableId table, uint32_t id) { return uint32_t{table} << 16 | id; }
 
 // With so much free on the disk nobody asks for more.
 constexpr uint64_t kMuchRoom = uint64_t{4} << 30;
+// What a disk that is getting full keeps for commits, beside the WAL.
+constexpr const char* kReserveSuffix = "-reserve";
 
 uint64_t FileSize(const std::string& file) {
   struct stat status;
@@ -98,6 +102,7 @@ class SqliteStore : public Store {
   }
   Result<Usage> GetUsage() override;
   Room GetRoom() override;
+  void MakeRoom() override;
 
  private:
   Result<void> CreateTables() ABSL_EXCLUSIVE_LOCKS_REQUIRED(commit_mu_);
@@ -111,8 +116,8 @@ class SqliteStore : public Store {
   Result<void> ApplyOne(const Mutation& mutation) ABSL_EXCLUSIVE_LOCKS_REQUIRED(commit_mu_);
   Result<void> CommitBatch(const Batch& batch, Durability durability)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(commit_mu_);
-  // On a full disk: once all of the WAL is in the file, commits use its space again.
-  bool EmptyWal() ABSL_EXCLUSIVE_LOCKS_REQUIRED(commit_mu_);
+  // All of the WAL goes into the file, and the WAL away.
+  Result<void> EndWal() ABSL_EXCLUSIVE_LOCKS_REQUIRED(commit_mu_);
   Result<void> CommitTransaction(Durability durability) ABSL_EXCLUSIVE_LOCKS_REQUIRED(commit_mu_);
   Result<void> SetDurability(Durability durability) ABSL_EXCLUSIVE_LOCKS_REQUIRED(commit_mu_);
   Result<void> SyncWal() ABSL_EXCLUSIVE_LOCKS_REQUIRED(commit_mu_);
@@ -136,6 +141,7 @@ class SqliteStore : public Store {
   // Frames in the WAL that may not be on the disk; at first perhaps those of a killed process.
   bool unsynced_ ABSL_GUARDED_BY(commit_mu_) = true;
   std::optional<WalFile> wal_ ABSL_GUARDED_BY(commit_mu_);  // the writer's
+  std::optional<DiskReserve> reserve_;                      // set by Open to write, reset by Close
   uint64_t wal_pages_ = 0;                                  // set by the WAL hook, within commits
   std::unique_ptr<Checkpointer> checkpointer_;              // set by Open, reset by Close
 };
@@ -182,6 +188,7 @@ Result<void> SqliteStore::CheckTables(Connection& connection) {
 
 Result<void> SqliteStore::StartWriting(FileState state) {
   AGENTFS_ASSIGN(writer_, Connection::Open(file_, Access::kReadWrite, state != FileState::kOurs));
+  KeepShmInPlace(file_);
   if (sqlite3_db_readonly(writer_->db(), "main") == 1) {
     const int code = ::access(file_.c_str(), W_OK) == 0 ? EROFS : errno;
     return Error(code == EACCES ? EACCES : EROFS,
@@ -228,7 +235,13 @@ Result<void> SqliteStore::Open(FileState state) {
   absl::MutexLock open_lock(&open_mu_);
   if (access_ == Access::kReadWrite) {
     absl::MutexLock lock(&commit_mu_);
-    AGENTFS_TRY(StartWriting(state));
+    reserve_.emplace(file_ + kReserveSuffix);
+    Result<void> started = StartWriting(state);
+    if (started.code() == ENOSPC && reserve_->Lend()) {
+      started = StartWriting(state);
+      reserve_->Return();
+    }
+    AGENTFS_TRY(std::move(started));
     AGENTFS_ASSIGN(checkpointer_, Checkpointer::Start(file_, page_size_, &commit_mu_, &readers_));
   } else {
     AGENTFS_ASSIGN(auto reader, readers_.Take());
@@ -334,19 +347,15 @@ Result<void> SqliteStore::Commit(const Batch& batch, Durability durability) {
   absl::MutexLock lock(&commit_mu_);
   if (batch.empty()) return durability == Durability::kSynced ? SyncWal() : Ok();
   Result<void> result = CommitBatch(batch, durability);
-  if (result.code() == ENOSPC && EmptyWal()) result = CommitBatch(batch, durability);
+  if (result.code() == ENOSPC && checkpointer_->Empty()) result = CommitBatch(batch, durability);
+  if (result.code() == ENOSPC && reserve_->Lend()) {
+    (void)checkpointer_->Empty();
+    result = CommitBatch(batch, durability);
+    // What it took goes back to the reserve: it must be there for the next one, too.
+    checkpointer_->CutOff();
+    reserve_->Return();
+  }
   return result;
-}
-
-bool SqliteStore::EmptyWal() {
-  if (!SetDurability(Durability::kSynced).ok()) return false;
-  readers_.EndIdle();
-  int pages = 0, done = 0;
-  const int code =
-      sqlite3_wal_checkpoint_v2(writer_->db(), nullptr, SQLITE_CHECKPOINT_PASSIVE, &pages, &done);
-  if (code != SQLITE_OK || pages <= 0 || done != pages) return false;
-  checkpointer_->Emptied();
-  return true;
 }
 
 Result<void> SqliteStore::CommitBatch(const Batch& batch, Durability durability) {
@@ -365,6 +374,15 @@ Result<void> SqliteStore::CommitBatch(const Batch& batch, Durability durability)
   return Ok();
 }
 
+Result<void> SqliteStore::EndWal() {
+  SetDurability(Durability::kSynced).ok();
+  const int code = sqlite3_wal_checkpoint_v2(writer_->db(), nullptr, SQLITE_CHECKPOINT_TRUNCATE,
+                                             nullptr, nullptr);
+  // Busy: another program reads; the WAL stays, with all that is in it.
+  if (code == SQLITE_OK || (code & 0xff) == SQLITE_BUSY) return Ok();
+  return writer_->MakeError(code, "close");
+}
+
 Result<void> SqliteStore::Close() {
   absl::MutexLock open_lock(&open_mu_);
   if (!open_) return Ok();
@@ -374,16 +392,10 @@ Result<void> SqliteStore::Close() {
   absl::MutexLock lock(&commit_mu_);
   if (!writer_) return Ok();
   Result<void> result = SyncWal();
-  if (result.ok()) {
-    SetDurability(Durability::kSynced).ok();
-    const int code = sqlite3_wal_checkpoint_v2(writer_->db(), nullptr, SQLITE_CHECKPOINT_TRUNCATE,
-                                               nullptr, nullptr);
-    // Busy: another program reads; the WAL stays, with all that is in it.
-    if (code != SQLITE_OK && (code & 0xff) != SQLITE_BUSY) {
-      result = writer_->MakeError(code, "close");
-    }
-  }
+  if (result.ok()) result = EndWal();
+  if (result.code() == ENOSPC && reserve_->Lend()) result = EndWal();
   writer_.reset();
+  reserve_.reset();
   return result;
 }
 
@@ -397,16 +409,27 @@ Store::Room SqliteStore::GetRoom() {
   absl::ReaderMutexLock lock(&open_mu_);
   const auto stats = HostFsStats(file_);
   // Some filesystems do not tell.
-  if (!open_ || access_ != Access::kReadWrite || !stats.ok() || stats->blocks == 0) return {};
-  // Root may take what is kept from others.
-  const uint64_t free = ::geteuid() == 0 ? stats->blocks_free : stats->blocks_available;
-  Room room{.disk = free * stats->block_size, .disk_size = stats->blocks * stats->block_size};
+  if (!open_ || !reserve_ || !stats.ok() || stats->blocks == 0) return {};
+  Room room{.disk = AvailableBytes(*stats), .kept = DiskReserve::KeptOn(*stats)};
+  room.disk += reserve_->Hold(*stats);
   if (room.disk >= kMuchRoom) return room;
   auto reader = readers_.Take();
   if (!reader.ok()) return room;
-  const auto pages = (*reader)->QueryInt("PRAGMA freelist_count");
-  if (pages.ok()) room.own = static_cast<uint64_t>(*pages) * page_size_;
+  const auto unused = (*reader)->QueryInt("PRAGMA freelist_count");
+  if (unused.ok()) room.own = static_cast<uint64_t>(*unused) * page_size_;
+  // Pages that are in the WAL will want a place in the file.
+  const auto pages = (*reader)->QueryInt("PRAGMA page_count");
+  const uint64_t wanted = pages.ok() ? static_cast<uint64_t>(*pages) * page_size_ : 0;
+  const uint64_t size = FileSize(file_);
+  if (wanted > size) room.disk -= std::min(room.disk, wanted - size);
   return room;
+}
+
+void SqliteStore::MakeRoom() {
+  absl::ReaderMutexLock open_lock(&open_mu_);
+  if (!open_ || access_ != Access::kReadWrite) return;
+  absl::MutexLock lock(&commit_mu_);
+  checkpointer_->CutOff();
 }
 
 Result<std::unique_ptr<Store>> OpenAs(const std::string& file, const Schema& schema, Access access,

@@ -83,21 +83,21 @@ def mounted(scratch, program, fill=None):
     return workspace
 
 
-def small_disk(scratch, name, megabytes):
-    """An ext4 of that size in the file NAME.img, mounted at the directory NAME."""
+def small_disk(scratch, name, megabytes, make=("mkfs.ext4", "-q", "-F", "-m", "0")):
+    """A filesystem of that size in the file NAME.img, mounted at the directory NAME."""
     image = os.path.join(scratch.path, name + ".img")
     point = scratch.directory(name)
     with open(image, "wb") as file:
         file.truncate(megabytes << 20)
-    subprocess.run(["mkfs.ext4", "-q", "-F", "-m", "0", image], check=True)
+    subprocess.run([*make, image], check=True, stdout=subprocess.DEVNULL)
     subprocess.run(["mount", "-o", "loop", image, point], check=True)
     return point
 
 
-def has_loop_devices():
-    if shutil.which("mkfs.ext4") is not None and os.path.exists("/dev/loop-control"):
+def has_loop_devices(program="mkfs.ext4"):
+    if shutil.which(program) is not None and os.path.exists("/dev/loop-control"):
         return True
-    print("skipped: there are no loop devices here")
+    print(f"skipped: there is no {program}, or there are no loop devices here")
     return False
 
 

@@ -374,6 +374,21 @@ TEST_F(JournalTest, AWaitingWriterLearnsOfAFailure) {
   store_->Heal();
 }
 
+TEST_F(JournalTest, WhileCommitsFailBatchesAreCutAllTheSame) {
+  constexpr int kRounds = 4;
+  Start({64 * 1024, 1});
+  store_->FailCommits(ENOSPC);
+  for (int round = 0; round < kRounds; ++round) {
+    const uint64_t before = journal_->pending_bytes();
+    while (journal_->pending_bytes() <= before + 20 * 1024) Put("x" + std::string(200, 'x'), round);
+    EXPECT_EQ(journal_->Flush(Durability::kNone).code(), ENOSPC);
+  }
+  store_->Heal();
+  ASSERT_TRUE(journal_->Flush(Durability::kNone).ok());
+  EXPECT_GE(store_->seen().size(), size_t{kRounds});
+  EXPECT_EQ(Value("x" + std::string(200, 'x')), kRounds - 1);
+}
+
 TEST_F(JournalTest, ExclusiveShutsOutEveryChange) {
   std::atomic<int> inside{0};
   std::atomic<bool> stop{false};

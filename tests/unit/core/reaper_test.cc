@@ -40,6 +40,28 @@ TEST_F(ReaperTest, UnlinkingRemovesRowsAndObjects) {
   }
 }
 
+TEST_F(ReaperTest, ABatchRemovesAShareAndClosingTheRest) {
+  options_.commit_interval_ms = 3'600'000;
+  Open(Backing::kSqlite);
+  auto fs = Branch();
+  constexpr int kFiles = 7000;  // more than three batches remove
+  std::vector<std::unique_ptr<posix::OpenFile>> in_use;
+  for (int i = 0; i < kFiles; ++i) {
+    in_use.push_back(Get(fs->Open("f", O_RDWR | O_CREAT)));
+    Get(fs->Unlink("f"));
+  }
+  Flush();
+  in_use.clear();
+  const size_t left = Rows(tables::kOrphans);
+  EXPECT_GT(left, 0u);
+  EXPECT_LT(left, size_t{kFiles});
+  fs.reset();
+  Close();
+  Open(Backing::kSqlite);
+  EXPECT_EQ(ContentRows(), 0u);
+  ExpectClean();
+}
+
 TEST_F(ReaperTest, TruncatingToNothingDropsTheContent) {
   for (const bool single_file : {false, true}) {
     options_.single_file = single_file;

@@ -23,7 +23,7 @@ class RoomyStore : public FaultyStore {
     ++looks;
     return room;
   }
-  Room room{.disk = 40 * kMiB, .disk_size = 64 * kMiB};
+  Room room{.disk = 40 * kMiB, .kept = 6 * kMiB};
   int looks = 0;
 };
 
@@ -32,7 +32,7 @@ TEST(RoomGuardTest, TheLastOfTheDiskIsForThoseWhoFreeSpace) {
   RoomGuard guard(store);
   EXPECT_TRUE(guard.Take(kMiB, 0).ok());
   store.room.disk = 6 * kMiB;
-  guard.Forget();
+  guard.LookAgain(0);
   EXPECT_EQ(guard.Take(0, 0).code(), ENOSPC);
   EXPECT_EQ(guard.Take(0, 0).code(), ENOSPC) << "and it does not forget";
   store.room.disk = 7 * kMiB;
@@ -54,10 +54,24 @@ TEST(RoomGuardTest, PagesOfTheStoresOwnAreRoomForRowsButNotForCommits) {
   EXPECT_EQ(guard.Take(0, 0).code(), ENOSPC);
   store.room.own = 30 * kMiB;
   EXPECT_TRUE(guard.Take(0, 0).ok());
-  guard.Forget();
+  guard.LookAgain(0);
   EXPECT_EQ(guard.Take(2 * kMiB, 0).code(), ENOSPC);
   store.room.disk = 3 * kMiB;
   EXPECT_EQ(guard.Take(0, 0).code(), ENOSPC);
+}
+
+TEST(RoomGuardTest, ACommitMayTakeAShareOfADiskThatIsNearlyFull) {
+  RoomyStore store;
+  RoomGuard guard(store);
+  guard.LookAgain(0);
+  EXPECT_EQ(guard.commit_bytes(), Store::Room::kUnlimited);
+  store.room.disk = 10 * kMiB;
+  guard.LookAgain(0);
+  EXPECT_LT(guard.commit_bytes(), store.room.kept);
+  EXPECT_TRUE(guard.Take(0, 0).ok()) << "there is room all the same";
+  store.room.disk = 40 * kMiB;
+  guard.LookAgain(0);
+  EXPECT_EQ(guard.commit_bytes(), Store::Room::kUnlimited);
 }
 
 TEST(RoomGuardTest, WithMuchRoomItSeldomLooks) {
