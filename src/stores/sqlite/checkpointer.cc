@@ -92,6 +92,7 @@ Checkpointer::Copied Checkpointer::Pass() {
 }
 
 bool Checkpointer::Empty() {
+  commit_mu_->AssertHeld();
   if (!Pass().all) return false;
   absl::MutexLock lock(&mu_);
   wal_bytes_ = 0;

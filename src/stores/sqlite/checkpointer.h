@@ -44,11 +44,11 @@ class Checkpointer {
 
   // The size of the WAL after a commit; starts a pass if it is long.
   void Notice(uint64_t wal_bytes) ABSL_LOCKS_EXCLUDED(mu_);
-  // On a full disk: true once all of the WAL is in the database, so that commits use its space
-  // again.
-  bool Empty() ABSL_EXCLUSIVE_LOCKS_REQUIRED(commit_mu_) ABSL_LOCKS_EXCLUDED(pass_mu_, mu_);
+  // On a full disk, with the store's commit mutex held: true once all of the WAL is in the
+  // database, so that commits use its space again.
+  bool Empty() ABSL_LOCKS_EXCLUDED(pass_mu_, mu_);
   // The same, and a long WAL is cut off.
-  void CutOff() ABSL_EXCLUSIVE_LOCKS_REQUIRED(commit_mu_) ABSL_LOCKS_EXCLUDED(pass_mu_, mu_);
+  void CutOff() ABSL_LOCKS_EXCLUDED(pass_mu_, mu_);
 
  private:
   Checkpointer(std::unique_ptr<Connection> connection, std::string file, uint64_t page_size,
