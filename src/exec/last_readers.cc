@@ -7,6 +7,8 @@
 #include <unistd.h>
 
 #include <cctype>
+#include <cstdio>
+#include <cstring>
 #include <memory>
 #include <string>
 
@@ -14,6 +16,9 @@
 
 namespace agentfs {
 namespace {
+
+// Ticks of a processor, 10 ms each.
+constexpr unsigned long kHardlyAny = 3;
 
 std::string InputOf(const std::string& process) { return "/proc/" + process + "/fd/0"; }
 
@@ -31,16 +36,36 @@ bool HasNoWriter(const std::string& path) {
   return pipe && ::poll(&look, 1, 0) > 0 && (look.revents & POLLHUP) != 0;
 }
 
+// A shell's child that runs but has not come to taking its input yet. One that computes in the
+// background has run for longer.
+bool HasHardlyBegun(const std::string& process) {
+  const std::unique_ptr<FILE, int (*)(FILE*)> file(
+      std::fopen(("/proc/" + process + "/stat").c_str(), "re"), std::fclose);
+  char text[512] = {};
+  if (!file || std::fread(text, 1, sizeof(text) - 1, file.get()) == 0) return false;
+  const char* after_name = std::strrchr(text, ')');
+  char state = 0;
+  unsigned long user = 0, system = 0;
+  if (after_name == nullptr ||
+      std::sscanf(after_name, ") %c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu", &state, &user,
+                  &system) != 3) {
+    return false;
+  }
+  return (state == 'R' || state == 'D') && user + system < kHardlyAny;
+}
+
 }  // namespace
 
 bool HasLastReaders() {
-  const std::string ours = PipeAt(InputOf("self"));
+  const std::string self = std::to_string(::getpid()), ours = PipeAt(InputOf(self));
   const std::unique_ptr<DIR, int (*)(DIR*)> processes(::opendir("/proc"), ::closedir);
   while (const dirent* entry = processes ? ::readdir(processes.get()) : nullptr) {
     if (std::isdigit(static_cast<unsigned char>(entry->d_name[0])) == 0) continue;
-    const std::string input = InputOf(entry->d_name);
+    const std::string process = entry->d_name, input = InputOf(process);
+    if (process == self) continue;
     const std::string pipe = PipeAt(input);
     if (!pipe.empty() && pipe != ours && HasNoWriter(input)) return true;
+    if (HasHardlyBegun(process)) return true;
   }
   return false;
 }
