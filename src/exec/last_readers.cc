@@ -39,10 +39,9 @@ bool HasNoWriter(const std::string& path) {
 // A shell's child that runs but has not come to taking its input yet. One that computes in the
 // background has run for longer.
 bool HasHardlyBegun(const std::string& process) {
-  const std::unique_ptr<FILE, int (*)(FILE*)> file(
-      std::fopen(("/proc/" + process + "/stat").c_str(), "re"), std::fclose);
+  const auto file = OpenAt(AT_FDCWD, "/proc/" + process + "/stat", O_RDONLY);
   char text[512] = {};
-  if (!file || std::fread(text, 1, sizeof(text) - 1, file.get()) == 0) return false;
+  if (!file.ok() || !ReadAt(file->get(), 0, {text, sizeof(text) - 1}).ok()) return false;
   const char* after_name = std::strrchr(text, ')');
   char state = 0;
   unsigned long user = 0, system = 0;

@@ -3,6 +3,7 @@
 
 Each test defines run(scratch, program) and ends with fault.main(run).
 """
+import errno
 import os
 import shutil
 import signal
@@ -92,6 +93,27 @@ def small_disk(scratch, name, megabytes, make=("mkfs.ext4", "-q", "-F", "-m", "0
     subprocess.run([*make, image], check=True, stdout=subprocess.DEVNULL)
     subprocess.run(["mount", "-o", "loop", image, point], check=True)
     return point
+
+
+def write_until_full(root, name, piece):
+    """The files that write, fsync and close took until one of them failed."""
+    kept = []
+    for n in range(20000):
+        path = f"{root}/{name}{n}"
+        try:
+            descriptor = os.open(path, os.O_WRONLY | os.O_CREAT, 0o644)
+            try:
+                os.write(descriptor, piece)
+                if n % 8 == 7:
+                    os.fsync(descriptor)
+            finally:
+                os.close(descriptor)
+        except OSError as error:
+            expect(error.errno == errno.ENOSPC, f"{path}: {error}, not ENOSPC")
+            return kept
+        if n % 8 == 7:  # a synced commit holds everything before it
+            kept += [f"{root}/{name}{m}" for m in range(n - 7, n + 1)]
+    raise Failed("the disk does not get full")
 
 
 def has_loop_devices(program="mkfs.ext4"):

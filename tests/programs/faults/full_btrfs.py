@@ -7,19 +7,6 @@ import os
 import fault
 from workspace import Workspace
 
-SIZE = 20000
-
-
-def write_until_full(root):
-    for n in range(20000):
-        try:
-            with open(f"{root}/f{n}", "wb", buffering=0) as file:
-                file.write(os.urandom(SIZE))
-        except OSError as error:
-            fault.expect(error.errno == errno.ENOSPC, f"{error}, not ENOSPC")
-            return n
-    raise fault.Failed("the disk does not get full")
-
 
 def run(scratch, program):
     if not fault.has_loop_devices("mkfs.btrfs"):
@@ -29,8 +16,8 @@ def run(scratch, program):
     workspace.init()
     workspace.mount()
     root, server = workspace.mount_point, workspace.server()
-    written = write_until_full(root)
-    fault.expect(written > 100, "hardly anything fits")
+    kept = fault.write_until_full(root, "f", os.urandom(20000))
+    fault.expect(kept, "hardly anything fits")
     # What others take brings it to where a store to a mapping finds no room.
     try:
         with open(f"{disk}/ballast", "wb", buffering=0) as file:
@@ -38,14 +25,14 @@ def run(scratch, program):
                 file.write(os.urandom(1 << 20))
     except OSError as error:
         fault.expect(error.errno == errno.ENOSPC, f"{error}, not ENOSPC")
-    for n in range(written):
-        os.unlink(f"{root}/f{n}")
+    for path in kept:
+        os.unlink(path)
     fault.expect(fault.is_alive(server), "the server has ended")
     os.unlink(f"{disk}/ballast")
     workspace.unmount()
     workspace.check()
     workspace.mount()
-    fault.expect(not os.path.exists(f"{root}/f0"), "what was removed is there again")
+    fault.expect(not os.path.exists(kept[0]), "what was removed is there again")
     workspace.unmount()
     return 0
 

@@ -8,27 +8,6 @@ import fault
 from workspace import Workspace
 
 
-def write_until_full(root, name, piece):
-    """The files that write, fsync and close took until one of them failed."""
-    kept = []
-    for n in range(20000):
-        path = f"{root}/{name}{n}"
-        try:
-            descriptor = os.open(path, os.O_WRONLY | os.O_CREAT, 0o644)
-            try:
-                os.write(descriptor, piece)
-                if n % 8 == 7:
-                    os.fsync(descriptor)
-            finally:
-                os.close(descriptor)
-        except OSError as error:
-            fault.expect(error.errno == errno.ENOSPC, f"{path}: {error}, not ENOSPC")
-            return kept
-        if n % 8 == 7:  # a synced commit holds everything before it
-            kept += [f"{root}/{name}{m}" for m in range(n - 7, n + 1)]
-    raise fault.Failed("the disk does not get full")
-
-
 def expect_kept(paths, piece):
     for path in paths:
         with open(path, "rb") as file:
@@ -38,7 +17,7 @@ def expect_kept(paths, piece):
 def fill(workspace, name, size):
     root, piece = workspace.mount_point, os.urandom(size)
     server = workspace.server()
-    kept = write_until_full(root, name, piece)
+    kept = fault.write_until_full(root, name, piece)
     print(f"{len(kept)} files of {size} bytes before the disk was full")
     fault.expect(kept, "not even one file fits")
     expect_kept(kept, piece)
